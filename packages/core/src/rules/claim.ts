@@ -2,7 +2,7 @@ import { isTerminal, type Run } from "../model/run.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Batch } from "./batch.ts";
 import { draftOf, isWorking, workingStatus } from "./run-head.ts";
-import type { ClaimRequest, Heartbeat, RunHead } from "./tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, RunHead } from "./tables.ts";
 
 /** Runs of expired workers freed per heartbeat. */
 const FREED_MAX = 1_000;
@@ -46,21 +46,27 @@ function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead
 /** The part of the reply that the rules decide. The store adds the rest. */
 type LeaseRenewal = Pick<Heartbeat, "alive" | "freed">;
 
+/** Whose lease a heartbeat renews, and for how long. */
+export interface Renewal {
+  readonly worker: string;
+  readonly leaseMs: number;
+  /** Omitted to keep the stored list. */
+  readonly workflows?: readonly WorkflowRef[] | undefined;
+  /** The runs that the worker executes, if its lease may have expired. */
+  readonly lapsed?: readonly LapsedRun[] | undefined;
+}
+
 /**
- * Renews the lease of a worker, and frees runs of expired workers. If the worker's own lease had expired, its runs are freed too: it
- * cannot know which of them other workers claimed since.
+ * Renews the lease of a worker, and frees runs of other workers whose lease expired. A worker whose own lease had expired keeps its
+ * runs: a run that another worker claimed since has another owner.
  */
-export function heartbeat(
-  batch: Batch,
-  worker: string,
-  leaseMs: number,
-  workflows?: readonly WorkflowRef[],
-): LeaseRenewal {
+export function heartbeat(batch: Batch, { worker, leaseMs, workflows, lapsed = [] }: Renewal): LeaseRenewal {
   const { tables, now } = batch;
   const expiresAt = tables.workers.expiresAt(worker);
   const alive = expiresAt !== null && expiresAt > now;
-  let freed = alive ? 0 : freeAll(batch, worker);
   tables.workers.save(worker, now + leaseMs, workflows);
+  for (const run of lapsed) takeBack(batch, worker, run);
+  let freed = 0;
   for (const dead of tables.workers.dead(now, FREED_MAX)) {
     if (freed >= FREED_MAX) break;
     const left = FREED_MAX - freed;
@@ -70,6 +76,25 @@ export function heartbeat(
     if (runs.length <= left) tables.workers.remove(dead);
   }
   return { alive, freed };
+}
+
+/**
+ * Makes the worker the owner of its run again, in the same epoch, if the run was freed and not claimed since. If it was claimed through
+ * no fault of its own, that claim is not counted.
+ */
+function takeBack(batch: Batch, worker: string, { id, epoch, isBlameless }: LapsedRun): void {
+  const { runs } = batch.tables;
+  const head = runs.head(id);
+  if (head === null || isTerminal(head.status)) return;
+  const next = draftOf(head);
+  if (head.epoch === epoch && head.owner === null && isWorking(batch.tables, head)) {
+    next.owner = worker;
+    next.wakeAt = null;
+    runs.saveOwner(next);
+  } else if (head.epoch > epoch && isBlameless && head.claims > 0) {
+    next.claims -= 1;
+    runs.saveOwner(next);
+  }
 }
 
 export function retireWorker(batch: Batch, worker: string): void {
@@ -87,12 +112,13 @@ function freeAll(batch: Batch, worker: string): number {
   }
 }
 
-/** Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. */
+/**
+ * Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. The epoch stays: until another worker claims the
+ * run, its last owner may append to it, so a result that arrives late is not lost.
+ */
 function free(batch: Batch, head: RunHead): void {
   const next = draftOf(head);
   next.owner = null;
-  next.epoch += 1;
-  next.turn = 0;
   if (!isSuspended(batch, head)) next.wakeAt = batch.now;
   batch.tables.runs.saveOwner(next);
 }

@@ -257,7 +257,7 @@ export interface ClaimRequest {
 }
 
 export interface Heartbeat {
-  /** False if the lease had expired: some or all of its runs may have been freed. The worker is registered again. */
+  /** False if the lease had expired: runs of the worker may have been freed, and claimed by others. The worker is registered again. */
   readonly alive: boolean;
   /** How many runs of expired workers were freed. */
   readonly freed: number;
@@ -273,6 +273,12 @@ export interface Heartbeat {
 export interface OwnedRun {
   readonly id: string;
   readonly epoch: number;
+}
+
+/** A run that a worker was executing when its lease expired. */
+export interface LapsedRun extends OwnedRun {
+  /** Whether another run of the worker made it miss its heartbeats. A claim since then does not count against this run. */
+  readonly isBlameless: boolean;
 }
 
 export interface PruneRequest {

@@ -3,7 +3,7 @@ import type { JournalRecord, Records } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../rules/tables.ts";
 
 /**
  * Where rows live. A store applies transitions; it decides nothing.
@@ -70,8 +70,16 @@ export interface Store {
   /**
    * Extends the lease of `worker` by `leaseMs`, and frees runs of expired workers, a bounded number per call. `workflows` is shown to
    * operators; if omitted, the stored list is kept. The reply includes what a poll would return, so an idle worker makes no other call.
+   *
+   * A worker keeps the runs that it owns, even if its lease had expired. It passes the runs that it executes as `lapsed` if its lease may
+   * have expired: those that were freed and not claimed since are its own again, in the same epoch.
    */
-  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat>;
+  heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat>;
   /** Ends a worker, and frees its runs at once. */
   retire(worker: string): Promise<void>;
   /** Deletes expired rows, at most `request.limit` of each kind per call. Returns the counts; call again until `done`. */

@@ -4,7 +4,7 @@ import { PawlError } from "../model/errors.ts";
 import type { LostReason } from "../model/op.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
-import type { OwnedRun } from "../rules/tables.ts";
+import type { LapsedRun, OwnedRun } from "../rules/tables.ts";
 import type { ProgramRegistry } from "../runner/program-registry.ts";
 import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
@@ -157,6 +157,14 @@ export class SessionLoader {
     }
   }
 
+  /** The runs that sessions of this worker execute. */
+  executing(): readonly LapsedRun[] {
+    const runs: LapsedRun[] = [];
+    for (const { runId: id, run, isParked, endState } of this.#parts.sessions.all())
+      if (!isParked && endState === null) runs.push({ id, epoch: run.epoch, isBlameless: false });
+    return runs;
+  }
+
   /**
    * The lease expired, so any run may have another owner now. Parked sessions are discarded. Working sessions are kept, because
    * discarding one whose run is still ours would execute its running steps twice; they start no step until `reconcile` has
@@ -243,6 +251,8 @@ export class SessionLoader {
       return;
     }
     const session = this.#parts.sessions.get(runId);
+    // The answer to the append that ends the run decides. What was loaded may already contain that end.
+    if (session !== undefined && session.endState !== null) return;
     const ours = loaded !== null && loaded.run.owner === this.#parts.worker && !isTerminal(loaded.run.status);
     if (session !== undefined && (!ours || loaded.run.epoch !== session.run.epoch)) {
       this.onAppendRefused(session, "fenced");

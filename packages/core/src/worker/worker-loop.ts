@@ -1,6 +1,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
+import type { Heartbeat, LapsedRun } from "../rules/tables.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
@@ -30,6 +31,8 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can execute. */
   readonly room: () => number;
+  /** The runs that this worker executes, as a heartbeat reports them when the lease may have expired. */
+  readonly lapsedRuns: () => readonly LapsedRun[];
   readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onFatalError">;
 }
 
@@ -41,7 +44,8 @@ export interface Round {
 /**
  * Renews this worker's lease, polls for due runs, and claims runs while there is room.
  *
- * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called.
+ * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called. That heartbeat
+ *    has kept every run that no other worker claimed.
  * 2. A hint starts a claim round early; the poll guarantees one. An idle worker makes one store call per poll.
  * 3. A store error never ends the loop: the next heartbeat or poll retries. An error that no retry can cure is reported to
  *    `onFatalError`, and after `abandonStore` no further call is made.
@@ -154,11 +158,11 @@ export class WorkerLoop {
     return (
       (await this.#orLog("heartbeat", async () => {
         const { store, clock, events } = this.#parts;
-        const { worker, leaseMs, workflows } = this.#settings;
+        const { leaseMs } = this.#settings;
         const sentAt = clock.now();
         this.#heartbeatAt = sentAt;
         const storeNow = store.now();
-        const reply = await store.heartbeat(worker, leaseMs, workflows);
+        const reply = await this.#renew();
         const { alive, freed, owned, nextDueAt, nextExpiryAt } = reply;
         if (this.#stopped) return 0;
         if (this.#leaseExpired) this.requestPoll();
@@ -171,6 +175,18 @@ export class WorkerLoop {
         return freed;
       })) ?? 0
     );
+  }
+
+  /** Renews the lease. If it had expired, takes back the runs that were freed and that no other worker has claimed. */
+  async #renew(): Promise<Heartbeat> {
+    const { store, lapsedRuns } = this.#parts;
+    const { worker, leaseMs, workflows } = this.#settings;
+    const mayHaveLapsed = this.#leaseExpired;
+    const reply = await store.heartbeat(worker, leaseMs, workflows, mayHaveLapsed ? lapsedRuns() : undefined);
+    if (reply.alive || mayHaveLapsed || this.#stopped) return reply;
+    // The lease expired on the way, or by the store's clock only.
+    const second = await store.heartbeat(worker, leaseMs, workflows, lapsedRuns());
+    return { ...second, alive: false, freed: reply.freed + second.freed };
   }
 
   /** Sends a heartbeat if the next tick would be too late for one; its reply includes what a poll returns. Otherwise polls. */
@@ -248,6 +264,7 @@ export class WorkerLoop {
     const due = await store.dueRuns(worker, claimMax);
     if (this.#stopped) return { claimed: 0, due: 0 };
     events.onDue(due);
+    if (this.#leaseExpired) return { claimed: 0, due: due.length };
     const limit = Math.min(room(), claimMax);
     const claimed = await this.#claims.claim(limit, this.#hasBacklog);
     this.#hasBacklog = claimed === limit || limit <= 0;

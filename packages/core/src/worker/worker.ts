@@ -202,6 +202,7 @@ export class Worker {
         eventLoop: world.eventLoop,
         log,
         room: () => this.#sessions.room,
+        lapsedRuns: () => this.#loader.executing(),
         suspectRoom: () => this.#claimedRuns.suspectRoom,
         events,
       },

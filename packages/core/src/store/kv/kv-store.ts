@@ -1,7 +1,7 @@
 import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { ProcessStore } from "../memory/memory-store.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld, WorkerRow } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -118,9 +118,14 @@ export class KvStore implements Store {
     return this.#read((store) => store.load(runId, afterSeq));
   }
 
-  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     this.#alarm.leaseMs = leaseMs;
-    return this.#write((store) => store.heartbeat(worker, leaseMs, workflows));
+    return this.#write((store) => store.heartbeat(worker, leaseMs, workflows, lapsed));
   }
 
   retire(worker: string): Promise<void> {

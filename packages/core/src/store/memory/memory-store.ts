@@ -6,7 +6,7 @@ import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
 import { isWorking } from "../../rules/run-head.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest, Tables } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest, Tables } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
@@ -90,9 +90,14 @@ export class ProcessStore implements MemoryStore {
     return { run, snapshot, records: memoryRun.journal.after(after), inbox: [...memoryRun.inbox.values()] };
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     return {
-      ...heartbeat(this.#batch(), worker, leaseMs, workflows),
+      ...heartbeat(this.#batch(), { worker, leaseMs, workflows, lapsed }),
       owned: this.#held(worker),
       nextDueAt: this.#tables.runs.queues.nextAt(worker, workflows ?? []),
       nextExpiryAt: this.#tables.workers.nextExpiryAt(worker),

@@ -4,7 +4,7 @@ import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts
 import { applyTransition } from "../../rules/apply.ts";
 import { endPending } from "../../rules/apply-event.ts";
 import type { Batch } from "../../rules/batch.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
@@ -167,10 +167,16 @@ export class PostgresStore implements Store {
     return await this.#loads.read({ runId, afterSeq: afterSeq ?? null });
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed: readonly LapsedRun[] = [],
+  ): Promise<Heartbeat> {
     this.#workers.add(worker);
     const text = workflows === undefined ? null : JSON.stringify(workflows);
-    const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...columnsOf(workflows ?? [])];
+    const names = columnsOf(workflows ?? []);
+    const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...names, ...lapsedColumns(lapsed)];
     const [reply, compatibleFrom] = (await this.#database.call(STORE_SQL.heartbeat, values)) as HeartbeatReply;
     checkCompatible(this.#database.schema, compatibleFrom);
     const { now, owned: held, ...rest } = reply;
@@ -281,6 +287,16 @@ export class PostgresStore implements Store {
 /** Their names, and their versions. */
 function columnsOf(workflows: readonly WorkflowRef[]): [string[], number[]] {
   return [workflows.map(({ name }) => toColumn(name)), workflows.map(({ version }) => version)];
+}
+
+/** Ids, epochs, and whether the run is blameless. Nulls if there is none, so that the function skips its statement. */
+function lapsedColumns(runs: readonly LapsedRun[]): readonly [string[], number[], boolean[]] | readonly [null, null, null] {
+  if (runs.length === 0) return [null, null, null];
+  return [
+    runs.map(({ id }) => toColumn(id)),
+    runs.map(({ epoch }) => epoch),
+    runs.map(({ isBlameless }) => isBlameless),
+  ];
 }
 
 function hasCode(transition: Transition): boolean {

@@ -14,7 +14,7 @@ export const STORE_SQL = {
   now: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS json",
   claim: "SELECT @.claim($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
   claimNewest: "SELECT @.claim_newest($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
-  heartbeat: `SELECT json_build_array(@.heartbeat($1, $2, $3, $4, $5, $6, $7),
+  heartbeat: `SELECT json_build_array(@.heartbeat($1, $2, $3, $4, $5, $6, $7, $8, $9, $10),
     (SELECT max(m.compatible_from) FROM @.migrations m))::text AS json`,
   retire: "SELECT @.retire($1, $2)::text AS json",
   prune: "SELECT @.prune($1, $2, $3, $4, $5)::text AS json",

@@ -1,7 +1,7 @@
 import type { Run } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { mergedWakes, PartitionMessages } from "./partition-messages.ts";
@@ -130,8 +130,18 @@ export class PartitionedStore implements Store {
     return this.#of(runId).load(runId, afterSeq);
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
-    const replies = await this.#everywhere((partition) => partition.heartbeat(worker, leaseMs, workflows));
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed: readonly LapsedRun[] = [],
+  ): Promise<Heartbeat> {
+    const replies = await Promise.all(
+      this.#partitions.map((partition, index) => {
+        const own = lapsed.filter(({ id }) => partitionOf(id, this.#partitions.length) === index);
+        return partition.heartbeat(worker, leaseMs, workflows, own);
+      }),
+    );
     // A process that crashed may have left messages in an outbox. Live workers deliver them.
     await this.#sweep();
     return {

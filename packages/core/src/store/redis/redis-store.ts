@@ -2,7 +2,7 @@ import { PawlError } from "../../model/errors.ts";
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -196,9 +196,16 @@ export class RedisStore implements Store {
     };
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed: readonly LapsedRun[] = [],
+  ): Promise<Heartbeat> {
     const known = toWireOrNull(workflows === undefined ? null : JSON.stringify(workflows));
-    const args = [toWire(worker), String(leaseMs), known, ...workflowArgs(workflows ?? [])];
+    const runs = lapsed.flatMap(({ id, epoch, isBlameless }) => [toWire(id), String(epoch), isBlameless ? "1" : ""]);
+    const args = [toWire(worker), String(leaseMs), known, String(lapsed.length), ...runs];
+    args.push(...workflowArgs(workflows ?? []));
     const sent = [this.#write("heartbeat", args), this.#parts.checkLayout?.(this.#opened())];
     const [reply] = await Promise.all(sent);
     const [, alive, freed, owned, due, expiry] = reply as HeartbeatReply;

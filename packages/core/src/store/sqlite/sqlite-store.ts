@@ -5,7 +5,7 @@ import { applyTransition } from "../../rules/apply.ts";
 import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError, stopsEngine } from "../store-error.ts";
 import type { SqliteDatabase } from "./driver.ts";
@@ -114,10 +114,15 @@ export class SqliteStore implements Store {
     });
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     const now = this.now();
     return this.#file.write((tables) => ({
-      ...heartbeat(new Batch(tables, now), worker, leaseMs, workflows),
+      ...heartbeat(new Batch(tables, now), { worker, leaseMs, workflows, lapsed }),
       owned: tables.runs.ownedRunning(worker),
       nextDueAt: tables.runs.nextDueAt(worker, workflows ?? []),
       nextExpiryAt: tables.workers.nextExpiryAt(worker),

@@ -13,7 +13,9 @@ export async function perform(store: Store, action: StoreAction): Promise<unknow
     case "claim":
       return store.claim(action.request);
     case "heartbeat":
-      return sortedOwned(await store.heartbeat(action.worker, action.leaseMs, workflows("order", "other")));
+      return sortedOwned(
+        await store.heartbeat(action.worker, action.leaseMs, workflows("order", "other"), action.lapsed),
+      );
     case "retire":
       return store.retire(action.worker);
     case "prune":

@@ -1,6 +1,6 @@
 import type { Run, Undo } from "../../model/run.ts";
 import type { DocumentChange, Post, RunState, Transition } from "../../model/transition.ts";
-import type { ClaimRequest, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, LapsedRun, PruneRequest } from "../../rules/tables.ts";
 import { seededSequence } from "../../runtime/random.ts";
 import type { Store } from "../../store/store.ts";
 import { append, cancel, control, document, event, message, newRun, record, wait } from "./builders.ts";
@@ -9,7 +9,12 @@ import { append, cancel, control, document, event, message, newRun, record, wait
 export type StoreAction =
   | { readonly kind: "commit"; readonly batch: readonly Transition[] }
   | { readonly kind: "claim"; readonly request: ClaimRequest }
-  | { readonly kind: "heartbeat"; readonly worker: string; readonly leaseMs: number }
+  | {
+      readonly kind: "heartbeat";
+      readonly worker: string;
+      readonly leaseMs: number;
+      readonly lapsed?: readonly LapsedRun[];
+    }
   | { readonly kind: "retire"; readonly worker: string }
   | { readonly kind: "prune"; readonly request: PruneRequest }
   | { readonly kind: "read"; readonly worker: string }
@@ -46,11 +51,22 @@ export class StoreActions {
         request: { worker: this.#pick(WORKERS), workflows, limit: this.#upTo(4), newestFirst: this.#upTo(4) === 1 },
       };
     }
-    if (roll < 0.87) return { kind: "heartbeat", worker: this.#pick(WORKERS), leaseMs: 50 };
+    if (roll < 0.87) return await this.#heartbeat(store);
     if (roll < 0.88) return { kind: "retire", worker: this.#pick(WORKERS) };
     if (roll < 0.89) return { kind: "prune", request: this.#prune(store.now()) };
     if (roll < 0.94) return { kind: "read", worker: this.#pick(WORKERS) };
     return { kind: "advance", ms: this.#upTo(40) };
+  }
+
+  async #heartbeat(store: Store): Promise<StoreAction> {
+    const action = { kind: "heartbeat", worker: this.#pick(WORKERS), leaseMs: 50 } as const;
+    if (this.#chance(0.5)) return action;
+    const lapsed: LapsedRun[] = [];
+    for (const id of new Set([this.#id(), this.#id(), this.#id()])) {
+      const epoch = (await store.reader.get(id))?.epoch ?? 1;
+      lapsed.push({ id, epoch: epoch - (this.#chance(0.3) ? 1 : 0), isBlameless: this.#chance(0.5) });
+    }
+    return { ...action, lapsed };
   }
 
   async #batch(store: Store): Promise<Transition[]> {

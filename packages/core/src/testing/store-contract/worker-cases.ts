@@ -1,4 +1,4 @@
-import { append, completed, create, message, ORDER, record, suspended, T0, workflows } from "./builders.ts";
+import { append, completed, create, message, ORDER, record, suspended, T0, wait, workflows } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
 export const workerCases: readonly Case[] = [
@@ -21,14 +21,13 @@ export const workerCases: readonly Case[] = [
       t.expect(await t.store.heartbeat("v", 100)).toMatchObject({ alive: false, freed: 2 });
       t.expect(await t.run("running")).toMatchObject({
         owner: null,
-        epoch: 2,
-        turn: 0,
+        epoch: 1,
         wakeAt: T0 + 100,
         status: "running",
       });
       t.expect(await t.run("suspended")).toMatchObject({
         owner: null,
-        epoch: 2,
+        epoch: 1,
         wakeAt: T0 + 500,
         status: "suspended",
       });
@@ -50,16 +49,99 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "a heartbeat of a worker whose lease expired returns alive: false and frees its own runs",
+    name: "a heartbeat of a worker whose lease expired returns alive: false and keeps its runs",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.owned("r");
       t.world.advance(100);
-      t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: false, freed: 1 });
-      t.expect(await t.run("r")).toMatchObject({ owner: null, epoch: 2 });
-      const late = await t.answer(append("r", { records: [record(1)] }));
-      t.expect(late).toEqual({ kind: "refused", reason: "fenced", epoch: 2 });
+      t.expect(await t.store.heartbeat("w", 100)).toMatchObject({
+        alive: false,
+        freed: 0,
+        owned: [{ id: "r", epoch: 1 }],
+      });
+      t.expect(await t.run("r")).toMatchObject({ owner: "w", epoch: 1 });
+      t.expect(await t.answer(append("r", { records: [record(1)] }))).toMatchObject({ kind: "applied" });
       t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: true, freed: 0 });
+    },
+  },
+  {
+    name: "a heartbeat gives a worker back its freed runs in the same epoch, unless another worker claimed them",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("busy", "claimed", "ended", "gone");
+      await t.waiting("resting", { until: T0 + 500 });
+      t.world.advance(100);
+      await t.store.heartbeat("v", 1000);
+      await t.applied(append("ended", { state: completed() }), append("gone", { state: suspended() }));
+      t.expect(await t.claimIds("v", 2)).toEqual(["busy", "claimed"]);
+      await t.applied(append("busy", { epoch: 2, turn: 1, state: { status: "released", at: T0 + 100 } }));
+      await t.store.retire("v");
+      t.expect(await t.claimIds("x", 1)).toEqual(["busy"]);
+      await t.applied(create("freed", { owner: "w" }));
+      t.world.advance(100);
+      await t.store.heartbeat("x", 1000);
+      t.expect(await t.run("freed")).toMatchObject({ owner: null, epoch: 1, wakeAt: T0 + 200 });
+      const lapsed = ["freed", "busy", "claimed", "ended", "gone", "resting", "unknown"].map((id) => ({
+        id,
+        epoch: 1,
+        isBlameless: false,
+      }));
+      const { alive, owned } = await t.store.heartbeat("w", 100, ORDER, lapsed);
+      t.expect({ alive, owned }).toEqual({ alive: false, owned: [{ id: "freed", epoch: 1 }] });
+      t.expect(await t.run("freed")).toMatchObject({ owner: "w", epoch: 1, wakeAt: null, status: "running" });
+      t.expect(await t.run("busy")).toMatchObject({ owner: "x" });
+      t.expect(await t.run("claimed")).toMatchObject({ owner: null, epoch: 2 });
+      t.expect(await t.run("ended")).toMatchObject({ owner: null, status: "completed" });
+      t.expect(await t.run("gone")).toMatchObject({ owner: null, status: "suspended" });
+      t.expect(await t.run("resting")).toMatchObject({ owner: null, wakeAt: T0 + 500, status: "suspended" });
+    },
+  },
+  {
+    name: "the last owner of a freed run appends to it until another worker claims it",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("r");
+      t.world.advance(100);
+      await t.store.heartbeat("v", 100);
+      t.expect(await t.answer(append("r", { records: [record(1)] }))).toMatchObject({ kind: "applied", again: false });
+      t.expect(await t.claimIds("v")).toEqual(["r"]);
+      const late = await t.answer(append("r", { records: [record(2)] }));
+      t.expect(late).toEqual({ kind: "refused", reason: "fenced", epoch: 2 });
+    },
+  },
+  {
+    name: "a freed run stays claimable when its last owner appends a wait beside its work",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("r", "s");
+      t.world.advance(100);
+      await t.store.heartbeat("v", 100);
+      const waits = { status: "running", wait: wait({ until: T0 + 500, messages: ["approve"] }), inboxSeen: 0 } as const;
+      await t.applied(append("r", { state: waits }), append("s", { state: suspended({ until: T0 + 500 }) }));
+      t.expect(await t.run("r")).toMatchObject({ owner: null, status: "running", wakeAt: T0 + 100 });
+      t.expect(await t.run("s")).toMatchObject({ owner: null, status: "suspended", wakeAt: T0 + 500 });
+      t.expect(await t.claimIds("v")).toEqual(["r"]);
+    },
+  },
+  {
+    name: "a claim after a lapse does not count against a blameless run",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("blameless", "blamed", "taken");
+      t.world.advance(100);
+      await t.store.heartbeat("v", 1000);
+      t.expect((await t.claim("v")).map(({ claims }) => claims)).toEqual([1, 1, 1]);
+      const claims = async () =>
+        await Promise.all(["blameless", "blamed", "taken"].map(async (id) => (await t.run(id)).claims));
+      await t.store.heartbeat("w", 100, ORDER, [
+        { id: "blameless", epoch: 1, isBlameless: true },
+        { id: "blamed", epoch: 1, isBlameless: false },
+        { id: "taken", epoch: 2, isBlameless: true },
+      ]);
+      t.expect(await claims()).toEqual([0, 1, 1]);
+      t.expect(await t.run("blameless")).toMatchObject({ owner: "v", epoch: 2 });
+      await t.store.heartbeat("w", 100, ORDER, [{ id: "blameless", epoch: 1, isBlameless: true }]);
+      t.expect(await claims()).toEqual([0, 1, 1]);
     },
   },
   {
@@ -161,7 +243,7 @@ export const workerCases: readonly Case[] = [
       await t.store.retire("w");
       t.expect(await t.store.reader.workers()).toEqual([]);
       t.expect(await t.claimIds("v")).toEqual(["running"]);
-      t.expect(await t.run("suspended")).toMatchObject({ owner: null, epoch: 2, wakeAt: T0 + 500 });
+      t.expect(await t.run("suspended")).toMatchObject({ owner: null, epoch: 1, wakeAt: T0 + 500 });
       t.expect(await t.run("ended")).toMatchObject({ owner: null, epoch: 1 });
     },
   },
@@ -174,10 +256,10 @@ export const workerCases: readonly Case[] = [
       t.world.advance(100);
       await t.store.heartbeat("v", 1000);
       await t.claim("v");
-      await t.applied(append("r", { epoch: 4, state: suspended() }));
+      await t.applied(append("r", { epoch: 3, state: suspended() }));
       await t.store.heartbeat("w", 100);
       await t.store.retire("w");
-      t.expect(await t.run("r")).toMatchObject({ owner: "v", epoch: 4, status: "suspended" });
+      t.expect(await t.run("r")).toMatchObject({ owner: "v", epoch: 3, status: "suspended" });
     },
   },
 ];

@@ -17,7 +17,10 @@ export function nextDueSql(worker: string, workflows: string): string {
       WHERE r.workflow = w.name AND r.version = w.version AND r.owner IS NULL AND r.wake_at IS NOT NULL) AS f))`;
 }
 
-/** A suspended run keeps its wake-up time. Any other run becomes due now, so that another worker claims it. */
+/**
+ * A suspended run keeps its wake-up time. Any other run becomes due now, so that another worker claims it. The epoch stays: until then the
+ * last owner may append to the run.
+ */
 const releaseSql = (name: string, lock: string): string => `
 CREATE FUNCTION @.${name}(p_now bigint, p_worker text, p_limit bigint) RETURNS bigint LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
@@ -26,7 +29,7 @@ BEGIN
   WITH mine AS (SELECT r.id FROM @.runs r
       WHERE r.id IN (SELECT q.id FROM @.runs q WHERE q.owner = p_worker LIMIT p_limit) AND r.owner = p_worker
       ORDER BY r.id ${lock})
-    UPDATE @.runs r SET rev = r.rev + 1, owner = NULL, epoch = r.epoch + 1, turn = 0,
+    UPDATE @.runs r SET rev = r.rev + 1, owner = NULL,
         wake_at = CASE WHEN r.status = 'suspended' OR r.status = 'compensating' AND r.wait IS NOT NULL OR r.ended_at IS NOT NULL
           THEN r.wake_at ELSE p_now END
       FROM mine WHERE r.id = mine.id;
@@ -50,12 +53,31 @@ const INSERT_MISSING_OWNERS = `
     ORDER BY o.id ON CONFLICT DO NOTHING;`;
 
 /**
+ * Makes the worker the owner of its runs again, in the same epoch, if they were freed and not claimed since. A claim of a run that did not
+ * cause the lapse is not counted.
+ */
+const TAKE_BACK = `
+  IF p_lapsed IS NOT NULL THEN
+    WITH lapsed AS (
+      SELECT r.id, r.epoch = x.epoch AS is_same, x.is_blameless
+        FROM unnest(p_lapsed, p_epochs, p_blameless) AS x(id, epoch, is_blameless) JOIN @.runs r ON r.id = x.id
+        WHERE r.ended_at IS NULL AND CASE WHEN r.epoch = x.epoch
+          THEN r.owner IS NULL AND (r.status = 'running' OR r.status = 'compensating' AND r.wait IS NULL)
+          ELSE r.epoch > x.epoch AND x.is_blameless AND r.claims > 0 END
+        ORDER BY r.id FOR UPDATE OF r SKIP LOCKED)
+      UPDATE @.runs r SET rev = r.rev + 1, owner = CASE WHEN x.is_same THEN p_worker ELSE r.owner END,
+          wake_at = CASE WHEN x.is_same THEN NULL ELSE r.wake_at END, claims = CASE WHEN x.is_same THEN r.claims ELSE r.claims - 1 END
+        FROM lapsed x WHERE r.id = x.id;
+  END IF;`;
+
+/**
  * Extends a lease and releases the runs of expired workers. It skips locked runs; the next heartbeat releases them. So a worker that was
  * stopped in the middle of a commit does not block the heartbeats of others. Each statement in the function sees what the ones before it did.
  */
 const HEARTBEAT = `
 CREATE FUNCTION @.heartbeat(p_now bigint, p_worker text, p_lease bigint, p_workflows text, p_max bigint, p_names text[],
-  p_versions integer[]) RETURNS json LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
+  p_versions integer[], p_lapsed text[], p_epochs integer[], p_blameless boolean[]) RETURNS json LANGUAGE plpgsql
+  ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
   present bigint := ${NOW_SQL};
   expires bigint;
@@ -67,8 +89,7 @@ DECLARE
 BEGIN${INSERT_MISSING_OWNERS}
   SELECT w.expires_at INTO expires FROM @.workers w WHERE w.id = p_worker FOR UPDATE;
   INSERT INTO @.workers AS w (id, expires_at, workflows) VALUES (p_worker, present + p_lease, p_workflows)
-    ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, workflows = coalesce(excluded.workflows, w.workflows);
-  IF expires IS NULL OR expires <= present THEN freed := @.release_unlocked_runs(present, p_worker, NULL); END IF;
+    ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, workflows = coalesce(excluded.workflows, w.workflows);${TAKE_BACK}
   FOR dead IN SELECT w.id FROM @.workers w WHERE w.expires_at <= present ORDER BY w.expires_at, w.id LIMIT p_max
       FOR UPDATE SKIP LOCKED LOOP
     EXIT WHEN freed >= p_max;
@@ -156,3 +177,8 @@ export const OWNERSHIP_SQL = [
   claimSql("claim", "longest"),
   claimSql("claim_newest", "newest"),
 ].join("");
+
+/** Replaces the functions of schema version 1. */
+export const OWNERSHIP_2_SQL = `
+DROP FUNCTION IF EXISTS @.heartbeat(bigint, text, bigint, text, bigint, text[], integer[]);
+${OWNERSHIP_SQL}`;

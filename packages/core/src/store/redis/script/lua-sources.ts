@@ -434,6 +434,8 @@ local function suspend(h, state)
     h[WAKE_AT] = wait and wait['until']
   end
   runs.set_wait(h, wait)
+  -- The run was freed, so any worker may execute it.
+  if not h[OWNER] and is_working(h) then h[WAKE_AT] = now end
 end
 
 local function release(h, state)
@@ -706,12 +708,13 @@ local function claim()
   return { now, claimed }
 end
 
--- Removes the owner. A suspended run keeps waiting; a working one becomes claimable now.
+-- Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. The epoch stays: until another worker claims
+-- the run, its last owner may append to it.
 local function release_run(id)
   local h = runs.head(id)
   runs.touch(h)
   local is_suspended = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
-  h[OWNER], h[EPOCH], h[TURN] = false, h[EPOCH] + 1, 0
+  h[OWNER] = false
   if not is_suspended then h[WAKE_AT] = now end
 end
 
@@ -735,13 +738,29 @@ local function release_all(worker)
   end
 end
 
+-- Makes the worker the owner of its run again, in the same epoch, if the run was freed and not claimed since. If it was claimed through
+-- no fault of its own, that claim is not counted.
+local function take_back(worker, id, epoch, is_blameless)
+  local h = runs.head(id)
+  if not h or is_terminal(h[STATUS]) then return end
+  if h[EPOCH] == epoch and not h[OWNER] and is_working(h) then
+    runs.touch(h)
+    h[OWNER], h[WAKE_AT] = worker, false
+  elseif h[EPOCH] > epoch and is_blameless and h[CLAIMS] > 0 then
+    runs.touch(h)
+    h[CLAIMS] = h[CLAIMS] - 1
+  end
+end
+
 local function heartbeat()
   local worker, lease, workflows = arg(), num(), text_or_null()
   local expires = call('ZSCORE', P .. ':wk', worker)
   local alive = expires and tonumber(expires) > now
-  local freed = alive and 0 or release_all(worker)
   call('ZADD', P .. ':wk', whole(now + lease), worker)
   if workflows then call('HSET', P .. ':wf', worker, workflows) end
+  for _ = 1, num() do take_back(worker, arg(), num(), arg() == '1') end
+  runs.flush()
+  local freed = 0
   for _, dead in ipairs(call('ZRANGEBYSCORE', P .. ':wk', '-inf', whole(now), 'LIMIT', 0, FREED_MAX)) do
     if freed >= FREED_MAX then break end
     freed = freed + release_some(dead, FREED_MAX - freed)
