@@ -4,6 +4,7 @@ import type {
   DueRun,
   Heartbeat,
   Hint,
+  LapsedRun,
   Loaded,
   Pruned,
   PruneRequest,
@@ -122,13 +123,18 @@ export class FaultyStore implements Store {
     return loaded;
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     const { scheduler, monitor } = this.#simulation;
     this.#worker.engineId = worker;
     const heartbeat = await this.#call({
       label: "heartbeat",
       kinds: ["heartbeat"],
-      apply: (store) => store.heartbeat(worker, leaseMs, workflows),
+      apply: (store) => store.heartbeat(worker, leaseMs, workflows, lapsed),
       applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
     });
     monitor.effects.heartbeatAnswered(this.#worker, heartbeat);

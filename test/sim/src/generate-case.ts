@@ -142,9 +142,9 @@ function clientActions(
   return actions;
 }
 
-type LaterFaults = Pick<FaultRates, "lateAnswer" | "passedOver" | "unusable">;
+type LaterFaults = Pick<FaultRates, "lateAnswer" | "passedOver" | "unusable" | "block">;
 
-const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0, unusable: 0 };
+const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0, unusable: 0, block: 0 };
 
 /** Uses a separate random stream, so that seeds without these faults keep their cases. */
 function laterFaults(seed: number): LaterFaults {
@@ -153,6 +153,7 @@ function laterFaults(seed: number): LaterFaults {
     lateAnswer: chance.roll(0.4) ? 0 : chance.pick([0.03, 0.1, 0.3]),
     passedOver: chance.roll(0.7) ? 0 : chance.pick([0.03, 0.2]),
     unusable: chance.roll(0.8) ? 0 : chance.pick([0.002, 0.01]),
+    block: chance.roll(0.6) ? 0 : chance.pick([0.03, 0.15]),
   };
 }
 

@@ -27,7 +27,10 @@ export type SmallFault = (typeof SMALL_FAULTS)[number];
 /** The share of heartbeats that report an expired lease although no run of the worker was freed: a store skips rows that a commit has locked. */
 export type HeartbeatFault = "passedOver";
 
-export type FaultKind = CallFault | TimedFault | SmallFault | HeartbeatFault | "skew";
+/** The share of step bodies that block the event loop of their worker, mostly for longer than its lease. */
+export type BlockFault = "block";
+
+export type FaultKind = CallFault | TimedFault | SmallFault | HeartbeatFault | BlockFault | "skew";
 
 /** The rate of each kind of fault; 0 means never. `skew` is the maximum clock error of workers, in ms. */
 export type FaultRates = Readonly<Record<FaultKind, number>>;
@@ -51,6 +54,7 @@ export const NO_FAULTS: FaultRates = {
   hang: 0,
   crashInBody: 0,
   passedOver: 0,
+  block: 0,
   skew: 0,
 };
 

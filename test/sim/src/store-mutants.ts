@@ -31,13 +31,6 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     breaks: "I2 a control fences the owner",
   },
   {
-    name: "a freed run keeps its epoch",
-    file: "rules/claim.js",
-    find: "next.owner = null; next.epoch += 1;",
-    replace: "next.owner = null;",
-    breaks: "I2 an expired owner is fenced",
-  },
-  {
     name: "suspending ignores the inbox",
     file: "rules/apply-state.js",
     find: "if (next.inboxLast > state.inboxSeen) {",
@@ -176,6 +169,27 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     find: "tables.workers.dead(now, FREED_MAX)",
     replace: "tables.workers.dead(now + leaseMs - 1, FREED_MAX)",
     breaks: "I2 a live owner keeps its runs",
+  },
+  {
+    name: "a late heartbeat frees the runs of its own worker",
+    file: "rules/claim.js",
+    find: "tables.workers.save(worker, now + leaseMs, workflows);",
+    replace: "if (!alive) freeAll(batch, worker); tables.workers.save(worker, now + leaseMs, workflows);",
+    breaks: "I2 a worker keeps the runs that nobody claimed",
+  },
+  {
+    name: "a late heartbeat takes back runs that another worker had claimed",
+    file: "rules/claim.js",
+    find: "if (head.epoch === epoch && head.owner === null && isWorking(batch.tables, head))",
+    replace: "if (head.owner === null && isWorking(batch.tables, head))",
+    breaks: "I2 an epoch has one owner",
+  },
+  {
+    name: "a freed run is not claimable after its last owner appended to it",
+    file: "rules/apply-state.js",
+    find: "if (next.owner === null && isExecuted)",
+    replace: "if (false)",
+    breaks: "I5 every open run can make progress",
   },
   {
     name: "a claim does not register its worker",
