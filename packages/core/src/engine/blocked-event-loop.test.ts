@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Engine, workflow } from "../index.ts";
+import { type Engine, type Store, workflow } from "../index.ts";
 import { heartbeatGate } from "../testing/heartbeat-gate.ts";
+import { intercepted } from "../testing/intercepted.ts";
 import type { TestCluster } from "../testing/test-cluster.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
@@ -17,6 +18,37 @@ function countLosses(engine: Engine): () => number {
   let losses = 0;
   engine.on("run.lost", () => (losses += 1));
   return () => losses;
+}
+
+/**
+ * A store whose worker meets another worker after each block: before its next call, the other one frees and claims its runs, and retires
+ * if it is asked to.
+ */
+function rival(cluster: TestCluster, names: readonly string[], ends: "retires" | "stays") {
+  const workflows = names.map((name) => ({ name, version: 1 }));
+  const other = cluster.connect();
+  const opened = other.open({ now: () => cluster.world.now(), every: () => () => undefined });
+  let isBlocked = false;
+  const takeRuns = async (): Promise<void> => {
+    await opened;
+    await other.heartbeat("rival", 3_600_000);
+    await other.claim({ worker: "rival", workflows, limit: 100 });
+    if (ends === "retires") await other.retire("rival");
+  };
+  return {
+    block(): void {
+      block(cluster);
+      isBlocked = true;
+    },
+    through: (store: Store): Store =>
+      intercepted(store, async (_, proceed) => {
+        if (isBlocked) {
+          isBlocked = false;
+          await takeRuns();
+        }
+        return await proceed();
+      }),
+  };
 }
 
 describe.each(TEST_STORES)("a blocked event loop, on the store $name", ({ create }) => {
@@ -104,5 +136,93 @@ describe.each(TEST_STORES)("a blocked event loop, on the store $name", ({ create
     await second.send(run.id, "go", null);
     expect(await cluster.finish(third.run(run.id))).toBe(false);
     expect(bodies).toHaveLength(1);
+  });
+
+  it("a step that blocks the event loop is logged once, with its run, its location and the cure", async () => {
+    const cluster = await create(onTestFinished);
+    const computes = workflow("computes", async (ctx) => ctx.step("compute", () => block(cluster)));
+    const engine = await cluster.engine({ workflows: [computes] });
+    for (const id of ["r-1", "r-2"]) await cluster.finish(await engine.start(computes, undefined, { id }));
+    await cluster.world.advance("10 s");
+    const lines = cluster.log.filter(({ text }) => text.startsWith("event loop blocked"));
+    expect(lines).toMatchObject([
+      {
+        level: "warn",
+        text: "event loop blocked by a step; move its work to a worker thread",
+        fields: { run: "r-1", location: "compute", ms: BLOCKED_MS, leaseMs: 3_000 },
+      },
+    ]);
+  });
+
+  it("a block outside the first part of a step is logged with the running steps", async () => {
+    const cluster = await create(onTestFinished);
+    let resume = (): void => undefined;
+    const computes = workflow("computes", async (ctx) =>
+      ctx.step("compute", async () => {
+        await new Promise<void>((resolve) => (resume = resolve));
+        block(cluster);
+      }),
+    );
+    const engine = await cluster.engine({ workflows: [computes] });
+    await engine.start(computes, undefined, { id: "r-1" });
+    const waits = workflow("waits", async (ctx) => ctx.step("wait", () => new Promise<void>(() => undefined)));
+    await engine.register(waits);
+    await engine.start(waits, undefined, { id: "r-2" });
+    await cluster.world.settle();
+    resume();
+    await cluster.world.advance("10 s");
+    const lines = cluster.log.filter(({ text }) => text.startsWith("event loop blocked"));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.fields).toMatchObject({ running: [{ run: "r-2", location: "wait" }] });
+  });
+
+  it("a run that is lost because of a block names the step that blocked", async () => {
+    const cluster = await create(onTestFinished);
+    const { block: blockAndLose, through } = rival(cluster, ["computes", "waits"], "stays");
+    const reasons: Error[] = [];
+    const computes = workflow("computes", async (ctx) => ctx.step("compute", blockAndLose));
+    const waits = workflow("waits", async (ctx) =>
+      ctx.step("wait", async ({ signal }) => {
+        signal.addEventListener("abort", () => reasons.push(signal.reason as Error));
+        await new Promise<void>(() => undefined);
+      }),
+    );
+    const engine = await cluster.engine({ workflows: [computes, waits], through });
+    await engine.start(waits, undefined, { id: "r-1" });
+    await cluster.world.settle();
+    await engine.start(computes, undefined, { id: "r-2" });
+    await cluster.world.advance("5 s");
+    expect(reasons.map(({ message }) => message)).toEqual([
+      "this worker lost run r-1 (fenced): step compute of run r-2 blocked the event loop for 20s; uncommitted results were discarded",
+    ]);
+    const lapse = cluster.log.find(({ text }) => text.startsWith("lease expired"));
+    expect(lapse?.fields.blockedBy).toEqual({ run: "r-2", location: "compute", ms: BLOCKED_MS });
+  });
+
+  it("a claim after a block counts against the run that blocked, and against no other", async () => {
+    const cluster = await create(onTestFinished);
+    const { block: blockAndLose, through } = rival(cluster, ["computes", "waits"], "stays");
+    const computes = workflow("computes", async (ctx) => ctx.step("compute", blockAndLose));
+    const waits = workflow("waits", async (ctx) => ctx.step("wait", () => new Promise<void>(() => undefined)));
+    const engine = await cluster.engine({ workflows: [computes, waits], through });
+    await engine.start(waits, undefined, { id: "r-1" });
+    await cluster.world.settle();
+    await engine.start(computes, undefined, { id: "r-2" });
+    await cluster.world.advance("5 s");
+    const claims = await Promise.all(["r-1", "r-2"].map(async (id) => (await engine.get(id))?.claims));
+    expect(claims).toEqual([0, 1]);
+  });
+
+  it("a run that loses its worker with each execution because it blocks fails with POISONED and the real cause", async () => {
+    const cluster = await create(onTestFinished);
+    const { block: blockAndLose, through } = rival(cluster, ["computes"], "retires");
+    const computes = workflow("computes", async (ctx) => ctx.step("compute", blockAndLose));
+    const engine = await cluster.engine({ workflows: [computes], through, claimsMax: 4 });
+    const run = await engine.start(computes, undefined, { id: "r-1" });
+    const failure = await cluster.finish(run).catch((error: Error) => error.cause as Error & { code?: string });
+    expect(failure).toMatchObject({
+      code: "POISONED",
+      message: expect.stringContaining("step compute of run r-1 blocked the event loop for 20s, longer than the lease"),
+    });
   });
 });

@@ -221,7 +221,7 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
       last = await cluster.takeOver(last, { workflows: [killer], claimsMax: 1 });
     const explanation = await last.explain("poison");
     expect(explanation.why).toMatchObject({ kind: "poisoned", error: { code: "POISONED" } });
-    expect(explanation.sentence).toMatch(/^run poison of killer v1 failed \S+ ago: crashed its worker/);
+    expect(explanation.sentence).toMatch(/^run poison of killer v1 failed \S+ ago: lost its worker/);
   });
 });
 

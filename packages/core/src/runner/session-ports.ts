@@ -30,6 +30,8 @@ export interface RunSession {
   /** Estimated size of the payloads it keeps in memory. */
   readonly bytes: number;
   readonly isCompensating: boolean;
+  /** The locations of its running steps. */
+  readonly runningSteps: readonly string[];
   /** How the run ended. Null until it has ended. */
   readonly endState: RunState | null;
   /** Starts the program with the run's input, and delivers its inbox. */
@@ -125,6 +127,8 @@ export interface SessionEvents {
   onParked(session: RunSession): void;
   /** The session works again after it was parked. */
   onUnparked(session: RunSession): void;
+  /** The code of a step returned to the event loop after `ms`, which is long. */
+  onBlocked(session: RunSession, location: string, ms: number): void;
   /** The run's end, or the start of its next generation, is durable. */
   onEnded(session: RunSession): void;
 }
@@ -136,6 +140,8 @@ export interface SessionStateListener {
   /** A completion was recorded. */
   onAdded(): void;
   onAttemptEnd(attempt: StepAttempt, result: AttemptResult): void;
+  /** The code of a step returned to the event loop after `ms`, which is long. */
+  onBlocked(location: string, ms: number): void;
   /** The attempt is to be executed by the store. Its end is reported to `StepRunner.committedByStore` or `attemptFailed`. */
   onTransaction(attempt: StepAttempt): void;
 }

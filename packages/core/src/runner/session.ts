@@ -90,6 +90,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     return this.#state.pending.undoState === "underWay";
   }
 
+  get runningSteps(): readonly string[] {
+    return this.#state.steps.running;
+  }
+
   get bytes(): number {
     return this.#state.completions.bytes;
   }
@@ -109,6 +113,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
 
   onAttemptEnd(attempt: StepAttempt, result: AttemptResult): void {
     if (!this.#hasEnded) recordAttempt(this.#state, attempt, result);
+  }
+
+  onBlocked(location: string, ms: number): void {
+    this.#services.events.onBlocked(this, location, ms);
   }
 
   onTransaction(attempt: StepAttempt): void {

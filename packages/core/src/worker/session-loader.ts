@@ -10,6 +10,7 @@ import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
 import type { DueRun, Loaded } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { type BlockedStep, type BlockedSteps, blockedText } from "./blocked-steps.ts";
 import type { SessionPool } from "./session-pool.ts";
 import { createdRun, type PendingStart, type PendingStarts, StartQueue } from "./start-queue.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -21,6 +22,7 @@ export interface SessionLoaderParts {
   readonly pendingStarts: PendingStarts;
   readonly coordinator: Pick<Coordinator, "own" | "room">;
   readonly config: Pick<EngineConfig, "store" | "log" | "claimsMax">;
+  readonly blockedSteps: BlockedSteps;
   readonly events: WorkerEvents;
 }
 
@@ -97,7 +99,7 @@ export class SessionLoader {
       events.onUnknownWorkflow(run);
       return;
     }
-    const poison = poisonOf(run, config.claimsMax);
+    const poison = poisonOf(run, config.claimsMax, this.#parts.blockedSteps.ofRun(run.id));
     if (poison !== null) {
       events.onUnloadable(run, poison);
       return;
@@ -161,7 +163,8 @@ export class SessionLoader {
   executing(): readonly LapsedRun[] {
     const runs: LapsedRun[] = [];
     for (const { runId: id, run, isParked, endState } of this.#parts.sessions.all())
-      if (!isParked && endState === null) runs.push({ id, epoch: run.epoch, isBlameless: false });
+      if (!isParked && endState === null)
+        runs.push({ id, epoch: run.epoch, isBlameless: this.#parts.blockedSteps.isBlameless(id) });
     return runs;
   }
 
@@ -171,7 +174,7 @@ export class SessionLoader {
    * reloaded the run. Loads in progress may predate the expiry and are repeated.
    */
   onLeaseLost(): void {
-    const reason = new PawlError("OWNERSHIP_LOST", "this worker's lease expired");
+    const reason = new PawlError("OWNERSHIP_LOST", `this worker's lease expired${this.#lapseText()}`);
     this.#parts.pendingStarts.dropAll();
     for (const runId of this.#loading.keys()) this.#staleLoads.add(runId);
     for (const session of this.#parts.sessions.all()) {
@@ -198,12 +201,17 @@ export class SessionLoader {
   /** Discards a session whose append was refused. If it is unknown what was committed (`unsure`), the run is reloaded. */
   onAppendRefused(session: RunSession, reason: LostReason): void {
     const { run } = session;
-    this.discard(
-      run.id,
-      new PawlError("OWNERSHIP_LOST", `this worker lost run ${run.id} (${reason}); uncommitted results were discarded`),
-    );
+    const cause = reason === "fenced" ? this.#lapseText() : "";
+    const text = `this worker lost run ${run.id} (${reason})${cause}; uncommitted results were discarded`;
+    this.discard(run.id, new PawlError("OWNERSHIP_LOST", text));
     this.#parts.events.onRunLost(run, reason);
     if (reason === "unsure") this.reload(run.id);
+  }
+
+  /** The cause of the last expiry of the lease, if it is known. */
+  #lapseText(): string {
+    const cause = this.#parts.blockedSteps.lapseCause;
+    return cause === null ? "" : `: ${blockedText(cause)}`;
   }
 
   discard(runId: string, reason: Error): void {
@@ -267,10 +275,12 @@ export class SessionLoader {
 }
 
 /** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */
-function poisonOf(run: Run, claimsMax: number): PawlError | null {
+function poisonOf(run: Run, claimsMax: number, blocked: BlockedStep | null): PawlError | null {
   if (run.claims <= claimsMax) return null;
-  return new PawlError(
-    "POISONED",
-    `run ${run.id} crashed its worker ${run.claims - 1} times without progress; see the step after its last record`,
-  );
+  const lost = `run ${run.id} lost its worker ${run.claims - 1} times without progress`;
+  const text =
+    blocked === null
+      ? `${lost}: each time the worker crashed or did not respond; see the step after its last record`
+      : `${lost}: ${blockedText(blocked)}, longer than the lease; move its work to a worker thread`;
+  return new PawlError("POISONED", text);
 }

@@ -13,6 +13,10 @@ export interface WorkerEvents {
   onDue(runs: readonly DueRun[]): void;
   /** The store returned the runs that this worker owns: at each heartbeat, and after a claim whose reply was lost. */
   onOwned(owned: readonly OwnedRun[]): void;
+  /** The store acknowledged a heartbeat. `alive` is false if the lease had expired; `onLeaseLost` follows. */
+  onRenewed(alive: boolean): void;
+  /** A timer of the loop was called `ms` late. */
+  onTimerLate(ms: number): void;
   /** The lease expired: any run may have another owner now. `onOwned` follows. */
   onLeaseLost(): void;
   /** The pool evicted a parked session. */

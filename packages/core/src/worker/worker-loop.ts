@@ -1,7 +1,8 @@
+import type { Heartbeat, LapsedRun } from "../rules/tables.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
+import type { EventLoopDelay } from "../runtime/event-loop-delay.ts";
 import type { Log } from "../runtime/log.ts";
-import type { Heartbeat, LapsedRun } from "../rules/tables.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
@@ -33,7 +34,11 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly room: () => number;
   /** The runs that this worker executes, as a heartbeat reports them when the lease may have expired. */
   readonly lapsedRuns: () => readonly LapsedRun[];
-  readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onFatalError">;
+  readonly events: Pick<
+    WorkerEvents,
+    "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onRenewed" | "onTimerLate" | "onFatalError"
+  >;
+  readonly delay: EventLoopDelay;
 }
 
 export interface Round {
@@ -110,7 +115,14 @@ export class WorkerLoop {
     this.#started = true;
     this.#armExpiry(nextExpiryAt);
     this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
-    this.#every(Math.min(pollMs, leaseMs / HEARTBEATS), () => this.#tick());
+    const tickMs = Math.min(pollMs, leaseMs / HEARTBEATS);
+    const { delay, events } = this.#parts;
+    delay.timerSet(tickMs);
+    this.#every(tickMs, () => {
+      events.onTimerLate(delay.timerCalled());
+      delay.timerSet(tickMs);
+      return this.#tick();
+    });
   }
 
   /** Starts a claim round at the end of this event-loop turn. Does nothing before the first heartbeat. */
@@ -167,6 +179,7 @@ export class WorkerLoop {
         if (this.#stopped) return 0;
         if (this.#leaseExpired) this.requestPoll();
         this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + leaseMs);
+        events.onRenewed(alive);
         if (!alive) events.onLeaseLost();
         events.onOwned(owned);
         this.#armOrPoll(nextDueAt, storeNow);

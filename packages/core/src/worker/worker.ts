@@ -13,11 +13,13 @@ import { ResourceReleases } from "../runner/resource-releases.ts";
 import type { RunSession, SessionEvents, SessionServices } from "../runner/session-ports.ts";
 import { waitAtMost } from "../runtime/clock.ts";
 import { dueTimersFirst } from "../runtime/event-loop.ts";
+import { EventLoopDelay } from "../runtime/event-loop-delay.ts";
 import { TimeoutQueue } from "../runtime/timeout-queue.ts";
 import { TimerQueue, wakeBy } from "../runtime/timer-queue.ts";
 import type { UnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Hint, Reader } from "../store/store.ts";
 import { stopsEngine } from "../store/store-error.ts";
+import { BlockedSteps } from "./blocked-steps.ts";
 import { closeChild, startUndoRun } from "./child-undo.ts";
 import { ClaimedRuns } from "./claimed-runs.ts";
 import { SessionLoader } from "./session-loader.ts";
@@ -57,6 +59,7 @@ export class Worker {
   readonly #rejections: UnhandledRejections;
   readonly #claimedRuns: ClaimedRuns;
   readonly #releases: ResourceReleases;
+  readonly #blockedSteps: BlockedSteps;
   #unwatch: (() => void) | null = null;
   #stopping = false;
   #idle: Array<() => void> = [];
@@ -91,6 +94,11 @@ export class Worker {
       clock: this.clock,
       isDown: () => this.#committer.down,
     });
+    this.#blockedSteps = new BlockedSteps({
+      leaseMs: config.leaseMs,
+      log,
+      runningSteps: () => this.#runningSteps(),
+    });
     this.#loop = this.#createLoop(events);
     const { coordinator, pendingStarts } = this;
     this.#loader = new SessionLoader(
@@ -101,6 +109,7 @@ export class Worker {
         pendingStarts,
         coordinator,
         config,
+        blockedSteps: this.#blockedSteps,
         events,
       },
       this.#sessionServices(codec, storeClock),
@@ -201,6 +210,7 @@ export class Worker {
         clock: this.clock,
         eventLoop: world.eventLoop,
         log,
+        delay: new EventLoopDelay(world.clock),
         room: () => this.#sessions.room,
         lapsedRuns: () => this.#loader.executing(),
         suspectRoom: () => this.#claimedRuns.suspectRoom,
@@ -245,6 +255,7 @@ export class Worker {
         this.#sessions.unpark(session);
         this.#publisher.plain("run.woken", session.run);
       },
+      onBlocked: (session, location, ms) => this.#blockedSteps.onReturned(session.run, location, ms),
       onEnded: (session) => this.#onEnded(session),
     };
   }
@@ -258,6 +269,8 @@ export class Worker {
         this.#claimedRuns.keepSuspects(owned);
         this.#loader.reconcile(owned);
       },
+      onRenewed: (alive) => this.#blockedSteps.onRenewed(alive),
+      onTimerLate: (ms) => this.#blockedSteps.onTimerLate(ms),
       onLeaseLost: () => this.#onLeaseLost(),
       onEvicted: (runId) => {
         this.coordinator.disown(runId);
@@ -317,13 +330,21 @@ export class Worker {
   }
 
   #onLeaseLost(): void {
+    const cause = this.#blockedSteps.lapseCause;
     this.#config.log("warn", "lease expired; checking which runs this worker still owns", {
       worker: this.id,
       runs: this.#sessions.size,
+      ...(cause === null ? {} : { blockedBy: cause }),
     });
     this.#publisher.event({ kind: "worker.lapsed", worker: this.id });
     this.#loader.onLeaseLost();
     this.#loop.requestPoll();
+  }
+
+  #runningSteps(): readonly { readonly run: string; readonly location: string }[] {
+    return [...this.#sessions.all()].flatMap(({ runId: run, runningSteps }) =>
+      runningSteps.map((location) => ({ run, location })),
+    );
   }
 
   #onUnhandledRejection(runId: string, error: unknown): void {
