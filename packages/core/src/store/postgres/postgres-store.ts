@@ -290,7 +290,9 @@ function columnsOf(workflows: readonly WorkflowRef[]): [string[], number[]] {
 }
 
 /** Ids, epochs, and whether the run is blameless. Nulls if there is none, so that the function skips its statement. */
-function lapsedColumns(runs: readonly LapsedRun[]): readonly [string[], number[], boolean[]] | readonly [null, null, null] {
+function lapsedColumns(
+  runs: readonly LapsedRun[],
+): readonly [string[], number[], boolean[]] | readonly [null, null, null] {
   if (runs.length === 0) return [null, null, null];
   return [
     runs.map(({ id }) => toColumn(id)),

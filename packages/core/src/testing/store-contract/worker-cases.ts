@@ -116,7 +116,11 @@ export const workerCases: readonly Case[] = [
       await t.owned("r", "s");
       t.world.advance(100);
       await t.store.heartbeat("v", 100);
-      const waits = { status: "running", wait: wait({ until: T0 + 500, messages: ["approve"] }), inboxSeen: 0 } as const;
+      const waits = {
+        status: "running",
+        wait: wait({ until: T0 + 500, messages: ["approve"] }),
+        inboxSeen: 0,
+      } as const;
       await t.applied(append("r", { state: waits }), append("s", { state: suspended({ until: T0 + 500 }) }));
       t.expect(await t.run("r")).toMatchObject({ owner: null, status: "running", wakeAt: T0 + 100 });
       t.expect(await t.run("s")).toMatchObject({ owner: null, status: "suspended", wakeAt: T0 + 500 });
