@@ -61,7 +61,7 @@ async function exercise(store: Store, seed: number): Promise<void> {
   const actions = new StoreActions(seed);
   for (let count = 0; count < ACTIONS; count += 1) {
     const action = await actions.action(store);
-    if (action.kind === "pass") world.advance(action.ms);
+    if (action.kind === "advance") world.advance(action.ms);
     await perform(store, action);
   }
   const refs = [{ name: "order", version: 1 }];
