@@ -36,6 +36,7 @@ const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
  *    who got STORE_UNAVAILABLE meanwhile are left out. The others are sent until the store is back.
  * 2. The store is down after the last attempt of the retry policy, or when a commit has no answer for the storage timeout. `onDown` is
  *    then called, and callers are failed. It is up again when a commit succeeds, and only then: a read proves nothing. `onUp` is then called.
+ * 3. After `end`, no call reaches the store: each fails with the given error.
  */
 export class Committer {
   readonly #store: Store;
@@ -47,6 +48,7 @@ export class Committer {
   readonly #onDown: (error: Error) => void;
   readonly #onUp: () => void;
   #down = false;
+  #ended: PawlError | null = null;
 
   constructor(parts: {
     readonly store: Store;
@@ -73,8 +75,14 @@ export class Committer {
     return this.#down;
   }
 
+  /** The store must not be used any more. */
+  end(error: PawlError): void {
+    this.#ended ??= error;
+  }
+
   async commit(batch: readonly Transition[], callers: BatchCallers): Promise<Committed> {
     for (let attempt = 1; ; attempt += 1) {
+      if (this.#ended !== null) throw this.#ended;
       const abandoned = attempt === 1 ? NONE_ABANDONED : answered(batch, callers);
       const left = abandoned.size === 0 ? batch : batch.filter((_, index) => !abandoned.has(index));
       const resent = attempt > 1;
@@ -110,6 +118,7 @@ export class Committer {
 
   /** Calls the store for a caller of the engine: rejects with STORE_UNAVAILABLE, after the storage timeout at the latest. */
   forCaller<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#ended !== null) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
       const { timeoutMs } = this.#timeouts;
       const timeout = {
@@ -126,6 +135,7 @@ export class Committer {
   /** Retries an idempotent call by the policy, and throws the error of the last attempt. */
   async retrying<T>(call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
+      if (this.#ended !== null) throw this.#ended;
       try {
         return await call();
       } catch (error) {

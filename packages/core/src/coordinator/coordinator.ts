@@ -330,6 +330,7 @@ export class Coordinator {
   #break(error: unknown): void {
     const message = `the engine stopped: invariant violated (${String(error)}); nothing invalid was written; restart the process`;
     this.#broken = stopsEngine(error) ? error : new PawlError("ENGINE_BROKEN", message, { cause: error });
+    if (stopsEngine(error)) this.#committer.end(error);
     this.#queue = [];
     for (const caller of this.#callers.items) caller.fail(this.#broken);
     for (const resolve of this.#idle.splice(0)) resolve();
