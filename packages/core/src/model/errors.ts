@@ -167,11 +167,12 @@ export const ERRORS = {
   ENGINE_BROKEN: {
     status: 500,
     means: "An internal invariant was violated, and the engine stopped before it wrote an invalid state.",
-    fix: "Report the message. A restart is safe: nothing invalid was written.",
+    fix: "Report the message and restart the process, or let `exitCodeWhenBroken` end it. A restart is safe: nothing invalid was written.",
   },
   STORE_UNAVAILABLE: {
     status: 503,
-    means: "The store did not reply within `storageRetryPolicy`. It is unknown whether the operation took effect.",
+    means:
+      "The store failed every attempt of `storageRetryPolicy`, or did not answer within `storageTimeout`. It is unknown whether the operation took effect.",
     fix: "Repeat the call with the same id when the store is back; the id prevents a second effect.",
   },
   STORE_UNSUPPORTED: {
