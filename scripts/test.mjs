@@ -101,7 +101,9 @@ const scripts = JSON.parse(readFileSync("package.json", "utf8")).scripts;
 
 /** By name; created just before the section runs. @type {Readonly<Record<string, () => readonly Section[]>>} */
 const SECTIONS = {
-  check: () => [{ name: "check", title: "format, lint, types, architecture", commands: [npmRun("check")] }],
+  check: () => [
+    { name: "check", title: "format, lint, types, architecture", commands: [npmRun("check"), npmRun("walk")] },
+  ],
   build: () => [{ name: "build", title: "build", commands: [npmRun("build")] }],
   unit: () => [vitest("unit", "tests", process.execPath, NOT_EXPLORE)],
   explore: exploreSection,

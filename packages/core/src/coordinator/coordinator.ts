@@ -1,7 +1,6 @@
 import { PawlError } from "../model/errors.ts";
-import type { Op, OutcomeOf, RunView } from "../model/op.ts";
+import { type Op, type OutcomeOf, opBytes, type RunView } from "../model/op.ts";
 import type { Transition, Wake } from "../model/transition.ts";
-import { opBytes } from "../model/transition-size.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { canWait, decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";

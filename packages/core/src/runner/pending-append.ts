@@ -1,8 +1,7 @@
-import type { AppendOp } from "../model/op.ts";
+import { type AppendOp, documentBytes, postBytes } from "../model/op.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
 import { type DocumentChange, emptyAppend, NO_ITEMS, type Post, type RunState } from "../model/transition.ts";
-import { documentBytes, postBytes } from "../model/transition-size.ts";
 import type { LoopRecords } from "./loop-records.ts";
 import type { SessionStateListener } from "./session-ports.ts";
 

@@ -3,7 +3,7 @@ import { createCodec } from "../model/payload.ts";
 import type { RecordKind } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
-import { codeProgram } from "../runner/code-program.ts";
+import { codeProgram } from "../runner/code-ctx.ts";
 import type { ProgramSettings } from "../runner/ops/branch.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
