@@ -43,7 +43,7 @@ expectTypeOf(half).toEqualTypeOf<Workflow<{ n: number }, number>>();
 
 // @ts-expect-error A workflow's function is asynchronous.
 workflow("sync", () => 1);
-// @ts-expect-error An output that does not fit its schema.
+// @ts-expect-error An output that does not match its schema.
 workflow("wrong", { output: z.object({ ok: z.boolean() }) }, async () => ({ ok: "yes" }));
 // @ts-expect-error An option that there is not.
 workflow("wrong", { retries: 3 }, async () => 1);

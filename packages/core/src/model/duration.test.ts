@@ -6,7 +6,7 @@ import { textOf } from "./payload-values.ts";
 
 const DAY_MS = 86_400_000;
 
-describe("a duration", () => {
+describe("parseDuration", () => {
   test.each<[unknown, number]>([
     [0, 0],
     [-0, 0],
@@ -78,8 +78,8 @@ describe("a duration", () => {
     ["NaN", "numbers with units"],
     ["Infinity", "numbers with units"],
     ["1 fortnight", "unit fortnight"],
-    ["1h 1h", "larger units come first"],
-    ["30m 1h", "larger units come first"],
+    ["1h 1h", "units must be in descending order"],
+    ["30m 1h", "units must be in descending order"],
     ["1 month", "vary in length"],
     ["2 years", "vary in length"],
     ["1y", "vary in length"],
@@ -96,15 +96,15 @@ describe("a duration", () => {
     ["-P1D", "numbers with units"],
     ["P1D 2h", "ISO 8601"],
     ["١s", "numbers with units"],
-    ["1s".repeat(1_000), "give ms"],
-    [null, "give ms"],
-    [undefined, "give ms"],
-    [{}, "give ms"],
-    [[5], "give ms"],
-    [5n, "give ms"],
-    [new Date(0), "give ms"],
-    [true, "give ms"],
-    [Symbol("s"), "give ms"],
+    ["1s".repeat(1_000), "pass ms"],
+    [null, "pass ms"],
+    [undefined, "pass ms"],
+    [{}, "pass ms"],
+    [[5], "pass ms"],
+    [5n, "pass ms"],
+    [new Date(0), "pass ms"],
+    [true, "pass ms"],
+    [Symbol("s"), "pass ms"],
   ];
 
   test.each(none.map(([value, reason]) => [textOf(value), value, reason] as const))(
@@ -119,14 +119,14 @@ describe("a duration", () => {
     },
   );
 
-  test("is named with its value in the error", () => {
+  test("the error about an invalid duration contains its name and value", () => {
     expect(() => parseDuration("1 fortnight", "timeout of step charge")).toThrow(
-      'timeout of step charge: "1 fortnight" is not a duration: the unit fortnight is none of ms, s, m, h, d, w',
+      'timeout of step charge: "1 fortnight" is not a duration: unknown unit fortnight; use ms, s, m, h, d or w',
     );
-    expect(() => parseDuration(null, "sleep")).toThrow("sleep: null is not a duration: give ms");
+    expect(() => parseDuration(null, "sleep")).toThrow("sleep: null is not a duration: pass ms");
   });
 
-  test("is a whole number of ms in range, or the typed error, whatever is given", () => {
+  test("any value is parsed to an integer number of ms in range, or gets the typed error", () => {
     const texts = fc.string({
       unit: fc.constantFrom("1", "0", ".", ",", " ", "d", "h", "m", "s", "P", "T", "W", "-", "e"),
     });
@@ -144,7 +144,7 @@ describe("a duration", () => {
     );
   });
 
-  test("is never shorter than what was asked", () => {
+  test("a parsed duration is never shorter than the requested one", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: DURATION_MS_MAX, noNaN: true }), (ms) => {
         const whole = parseDuration(ms, "it");
@@ -155,7 +155,7 @@ describe("a duration", () => {
   });
 });
 
-describe("a duration for people", () => {
+describe("durationText", () => {
   test.each([
     [0, "0ms"],
     [250, "250ms"],
@@ -174,7 +174,7 @@ describe("a duration for people", () => {
     expect(durationText(ms)).toBe(text);
   });
 
-  test("is a duration again, not longer and not much shorter", () => {
+  test("a formatted duration parses to at most the original and at least 95 % of it", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: DURATION_MS_MAX }), (ms) => {
         const again = parseDuration(durationText(ms), "it");

@@ -1,7 +1,7 @@
 import { PROCESS_ERRORS } from "./process-errors.ts";
 import { TESTING_ERRORS } from "./testing-errors.ts";
 
-/** The catalog: every code, what it means, what to do. The docs page is generated from it. `status` is for HTTP. */
+/** The catalog of error codes: their meaning and their remedy. The docs page is generated from it. `status` is the HTTP status. */
 export const ERRORS = {
   RUN_NOT_FOUND: {
     status: 404,
@@ -75,7 +75,7 @@ export const ERRORS = {
   },
   CHILD_GONE: {
     status: 409,
-    means: "Retention has removed a child whose end the run would wait for.",
+    means: "Retention has removed a child, and the run would wait for its end.",
     fix: "Choose a record before the child was started, or keep ended runs longer (`retention`).",
   },
   WORKFLOW_UNKNOWN: {
@@ -179,7 +179,7 @@ export const ERRORS = {
     status: 500,
     means:
       "The store cannot be used: its library is too old, its schema is newer than this release, or its driver is not installed.",
-    fix: "The message states which, and what to install or change.",
+    fix: "Read the message; it states the reason and the remedy.",
   },
   STORE_LOST: {
     status: 503,
@@ -207,7 +207,7 @@ export const ERRORS = {
   TX_INVALID: {
     status: 400,
     means: "The value passed as `tx` is not an open transaction on the store's database.",
-    fix: "The message states what is wrong. Nothing was done.",
+    fix: "Read the message; it states the problem. Nothing was changed.",
   },
   TX_FOREIGN_DRIVER: {
     status: 400,
@@ -234,7 +234,8 @@ export const ERRORS = {
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
-    means: "A value is larger than `payloadBytesMax`, or one operation, such as a fork, holds more than a commit can.",
+    means:
+      "A value is larger than `payloadBytesMax`, or one operation, such as a fork, is larger than a commit can be.",
     fix: "Store it elsewhere and pass a reference, or raise the limit.",
   },
   PAYLOAD_CORRUPT: {
@@ -289,7 +290,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What the public API throws. Test `code`; the message says what happened, to which id, and what to do. */
+/** The error that the public API throws. Test its `code`; the message is for reading. */
 export class PawlError extends Error {
   override readonly name = "PawlError";
   readonly code: ErrorCode;
@@ -299,13 +300,13 @@ export class PawlError extends Error {
   }
 }
 
-/** Thrown by user code to say: this fails for good, do not try again. */
+/** Thrown by user code when retries are useless: the step fails permanently. */
 export class CriticalError extends Error {
   override readonly name = "CriticalError";
   readonly code = "CRITICAL";
 }
 
-/** Thrown by user code to say: undo what this run did, and fail. No `ctx.try` takes it for a value. */
+/** Thrown by user code to roll back the run's steps and fail the run. `ctx.try` does not catch it. */
 export class RollbackError extends Error {
   override readonly name = "RollbackError";
   readonly code = "ROLLBACK";

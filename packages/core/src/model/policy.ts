@@ -1,31 +1,31 @@
 import { type Duration, parseDuration } from "./duration.ts";
 import { PawlError } from "./errors.ts";
 
-/** Limits of runs. A run is warned about at 50 % and at 80 % of each, and fails at 100 %. Default: none. */
+/** Limits of runs. A run gets a warning at 50 % and at 80 % of each limit, and fails at 100 %. Default: no limits. */
 export interface PolicyOptions {
-  /** How long a run may take, from when it is first worked on; a continuation begins anew. `false`: as long as it likes. */
+  /** Maximum duration of a run, from its first execution. `continueAs` starts a new period. `false` means unlimited. */
   readonly maxRunDuration?: Duration | false;
-  /** How long a run may be suspended without coming any further. `false`: as long as it likes. */
+  /** Maximum time that a run may be suspended without progress. `false` means unlimited. */
   readonly maxSuspendDuration?: Duration | false;
-  /** How many records a run's journal may hold; those that a loop has dropped don't count. `false`: as many as it likes. */
+  /** Maximum number of records in a run's journal. Records that a loop has removed do not count. `false` means unlimited. */
   readonly maxJournalRecords?: number | false;
 }
 
 export const LIMITS = ["maxRunDuration", "maxSuspendDuration", "maxJournalRecords"] as const;
 export type LimitName = (typeof LIMITS)[number];
 
-/** The limits of a run, in ms and in records; null: none. */
+/** The limits of a run, in ms and in records. Null means unlimited. */
 export type RunPolicy = Readonly<Record<LimitName, number | null>>;
 
 export const NO_POLICY: RunPolicy = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };
 
-/** What is not said is as in `defaults`. `whose` stands before an option's name in errors. */
-export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy, whose = ""): RunPolicy {
+/** Resolves options; an omitted option has the value in `defaults`. `prefix` stands before an option's name in errors. */
+export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy, prefix = ""): RunPolicy {
   const { maxRunDuration, maxSuspendDuration, maxJournalRecords } = options;
   return {
-    maxRunDuration: duration(maxRunDuration, defaults.maxRunDuration, `${whose}maxRunDuration`),
-    maxSuspendDuration: duration(maxSuspendDuration, defaults.maxSuspendDuration, `${whose}maxSuspendDuration`),
-    maxJournalRecords: records(maxJournalRecords, defaults.maxJournalRecords, `${whose}maxJournalRecords`),
+    maxRunDuration: duration(maxRunDuration, defaults.maxRunDuration, `${prefix}maxRunDuration`),
+    maxSuspendDuration: duration(maxSuspendDuration, defaults.maxSuspendDuration, `${prefix}maxSuspendDuration`),
+    maxJournalRecords: records(maxJournalRecords, defaults.maxJournalRecords, `${prefix}maxJournalRecords`),
   };
 }
 
@@ -34,12 +34,12 @@ function duration(value: Duration | false | undefined, by: number | null, option
   if (value === false) return null;
   const ms = parseDuration(value, option);
   if (ms > 0) return ms;
-  throw new PawlError("OPTION_INVALID", `${option} is ${value}; it has to be longer than 0`);
+  throw new PawlError("OPTION_INVALID", `${option} must be longer than 0; got ${value}`);
 }
 
 function records(value: number | false | undefined, by: number | null, option: string): number | null {
   if (value === undefined) return by;
   if (value === false) return null;
   if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new PawlError("OPTION_INVALID", `${option} is ${value}; it has to be a whole number above 0`);
+  throw new PawlError("OPTION_INVALID", `${option} must be a positive integer; got ${value}`);
 }

@@ -2,17 +2,17 @@ import { type Failure, isFailure } from "./failure.ts";
 import type { Codec } from "./payload.ts";
 import type { Payload } from "./run.ts";
 
-/** A rollback that failed for good: what its step did was not undone. */
+/** A rollback that failed finally. The effect of its step remains. */
 export interface RollbackFailure {
   /** The location of the step. */
   readonly step: string;
   readonly error: Error;
 }
 
-/** Under which name a run's failure holds the failures of its rollbacks. */
+/** The key of the rollback failures in the details of a run's failure. */
 const DETAIL = "rollbackFailures";
 
-/** The failure with what could not be undone. `reason` is null where a run was cancelled without one. */
+/** Adds the rollback failures to a failure. `reason` is null if the run was cancelled without a reason. */
 export function withRollbackFailures(codec: Codec, reason: Payload, failures: readonly RollbackFailure[]): Payload {
   if (failures.length === 0) return reason;
   const decoded = codec.decode(reason);
@@ -28,8 +28,8 @@ export function withRollbackFailures(codec: Codec, reason: Payload, failures: re
 }
 
 /**
- * What a run could not undo: of the error that `result()` rejects with, or of the one in a run's row. Empty if everything was
- * undone.
+ * Returns the failed rollbacks of a run, from the error that `result()` rejects with or from the error in the run's row. Empty if every
+ * rollback succeeded.
  */
 export function rollbackFailures(error: unknown): readonly RollbackFailure[] {
   for (let current = error; typeof current === "object" && current !== null; ) {
