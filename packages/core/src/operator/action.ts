@@ -16,7 +16,7 @@ import type { Loaded } from "../store/store.ts";
 export interface ActOptions {
   /** Identifies the action: a repeated call with the same id changes nothing and returns the same result. Default: a new id. */
   readonly id?: string;
-  /** Who acts. Stored in the journal. */
+  /** The user who performs the action. Stored in the journal. */
   readonly by?: string;
   /** The reason. Stored in the journal. */
   readonly why?: string;
@@ -95,7 +95,7 @@ export function withoutSeq({ seq: _, ...record }: JournalRecord): NewRecord {
 }
 
 /** A run with all of its records. */
-export interface WholeRun extends Omit<Loaded, "acts"> {
+export interface WholeRun extends Omit<Loaded, "operatorRecords"> {
   readonly records: readonly JournalRecord[];
 }
 

@@ -9,10 +9,10 @@ export function stopsEngine(error: unknown): error is PawlError {
 }
 
 /**
- * The database could not be reached or could not do its work.
+ * The database could not be reached, or could not perform a call.
  *
- * `notApplied`: the batch left no trace, e.g. the file was busy or the disk full. `unknown`: the connection broke before
- * the answer; the same batch is sent again.
+ * - `notApplied`: the batch had no effect; for example, the file was busy or the disk full.
+ * - `unknown`: the connection broke before the reply. The same batch is sent again.
  */
 export class StoreError extends Error {
   override readonly name = "StoreError";

@@ -116,8 +116,8 @@ export interface Loaded {
   /** In order of seq. */
   readonly records: Records;
   /** The records of kind `operator` among them. If omitted, readers search all records. */
-  readonly acts?: readonly JournalRecord[];
-  /** What has not been received, in order of arrival. */
+  readonly operatorRecords?: readonly JournalRecord[];
+  /** Entries that the run has not received, in order of arrival. */
   readonly inbox: readonly InboxEntry[];
 }
 
@@ -148,7 +148,7 @@ export interface Reader {
   children(runId: string, query: PageQuery): Promise<Page<Run>>;
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>;
   deadLetter(id: string): Promise<DeadLetter | null>;
-  /** By (kind, id); `where` compares attributes for equality. */
+  /** Sorted by (kind, id). `where` compares attributes for equality. */
   documents(query: DocumentQuery): Promise<Page<StoredDocument>>;
   document(kind: string, id: string): Promise<StoredDocument | null>;
   workers(): Promise<readonly WorkerRow[]>;

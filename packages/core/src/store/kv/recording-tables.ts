@@ -68,7 +68,7 @@ export class RecordingTables implements Tables {
     const { memory, changes } = this.#rows;
     return memory.transactRecording(code, {
       check: (key, value) => void DATA_CODEC.encode(value, `value of ${key}`),
-      note(key) {
+      onChange(key) {
         if (!memory.data.has(key)) changes.remove([KEYS.data, key]);
         else changes.put([KEYS.data, key], () => DATA_CODEC.encode(memory.data.get(key), `value of ${key}`));
       },

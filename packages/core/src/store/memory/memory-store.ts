@@ -11,33 +11,33 @@ import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "..
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
-/** Everything in this process's memory, gone with it. For tests, and for work that may be lost. */
+/** Stores everything in the memory of this process. For tests, and for work that may be lost with the process. */
 export function memoryStore(): MemoryStore {
   return new ProcessStore(new MemoryTables());
 }
 
-/** A store in memory, and what transactions have kept in it. */
+/** A store in memory. `data` contains the values that transactions have stored. */
 export interface MemoryStore extends Store {
   readonly data: ReadonlyMap<string, unknown>;
 }
 
-/** Each method does its work before it returns, so a commit is atomic, and as durable as the process. */
+/** Each method completes synchronously, so a commit is atomic. Data lives as long as the process. */
 export class ProcessStore implements MemoryStore {
   readonly #tables: MemoryTables;
-  /** What changes go through. */
-  readonly #written: Tables;
+  /** The tables that changes are applied to. */
+  readonly #writable: Tables;
   readonly #listeners = new Set<(hint: Hint) => void>();
   readonly reader: Reader;
   readonly data: ReadonlyMap<string, unknown>;
   readonly exactClock = true;
   readonly transactions = "batched";
-  /** A commit costs nothing by itself. */
+  /** A commit has almost no fixed cost, so few active runs keep the store busy. */
   readonly busyMax = 128;
   #world: StoreWorld | null = null;
 
-  constructor(tables: MemoryTables, written: Tables = tables) {
+  constructor(tables: MemoryTables, writable: Tables = tables) {
     this.#tables = tables;
-    this.#written = written;
+    this.#writable = writable;
     this.reader = new MemoryReader(tables);
     this.data = tables.data;
   }
@@ -54,7 +54,7 @@ export class ProcessStore implements MemoryStore {
   async commit(transitions: readonly Transition[]): Promise<Commit> {
     const batch = this.#batch();
     const answers = transitions.map((transition) => applyTransition(batch, transition));
-    this.#tell(transitions, batch);
+    this.#notifyListeners(transitions, batch);
     return { answers, wakes: batch.wakes };
   }
 
@@ -69,10 +69,10 @@ export class ProcessStore implements MemoryStore {
   }
 
   async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
-    return this.#held(worker);
+    return this.#ownedRunning(worker);
   }
 
-  #held(worker: string): readonly OwnedRun[] {
+  #ownedRunning(worker: string): readonly OwnedRun[] {
     const owned = this.#tables.runs.ownedBy(worker, Number.POSITIVE_INFINITY);
     return owned.filter((head) => isWorking(this.#tables, head)).map(({ id, epoch }) => ({ id, epoch }));
   }
@@ -98,7 +98,7 @@ export class ProcessStore implements MemoryStore {
   ): Promise<Heartbeat> {
     return {
       ...heartbeat(this.#batch(), { worker, leaseMs, workflows, lapsed }),
-      owned: this.#held(worker),
+      owned: this.#ownedRunning(worker),
       nextDueAt: this.#tables.runs.queues.nextAt(worker, workflows ?? []),
       nextExpiryAt: this.#tables.workers.nextExpiryAt(worker),
     };
@@ -122,11 +122,11 @@ export class ProcessStore implements MemoryStore {
   }
 
   #batch(): Batch {
-    return new Batch(this.#written, this.now());
+    return new Batch(this.#writable, this.now());
   }
 
-  /** Several engines may share one memory store: each is told what changed, by whatever hand. */
-  #tell(transitions: readonly Transition[], batch: Batch): void {
+  /** Notifies listeners: several engines may share one memory store. */
+  #notifyListeners(transitions: readonly Transition[], batch: Batch): void {
     if (this.#listeners.size === 0) return;
     const runIds = batch.wakes.map((wake) => wake.runId);
     const ended: string[] = [];

@@ -85,7 +85,7 @@ export class PostgresStore implements Store {
       channel,
       now: () => this.now(),
       fixedNow: () => this.#fixedNow(),
-      onServerTime: (present) => this.#clock?.heard(present),
+      onServerTime: (present) => this.#clock?.onServerTime(present),
     });
   }
 
@@ -99,7 +99,7 @@ export class PostgresStore implements Store {
       readonly now: number;
       readonly name: string;
     };
-    this.#clock.heard(now);
+    this.#clock.onServerTime(now);
     this.#notifications.setSender(name);
   }
 
@@ -111,7 +111,7 @@ export class PostgresStore implements Store {
   async readClock(): Promise<number> {
     if (this.exactClock) return this.now();
     const present = (await this.#database.call(STORE_SQL.now, [])) as number;
-    this.#clock?.heard(Math.floor(present));
+    this.#clock?.onServerTime(Math.floor(present));
     return present;
   }
 
@@ -180,7 +180,7 @@ export class PostgresStore implements Store {
     const [reply, compatibleFrom] = (await this.#database.call(STORE_SQL.heartbeat, values)) as HeartbeatReply;
     checkCompatible(this.#database.schema, compatibleFrom);
     const { now, owned: held, ...rest } = reply;
-    this.#clock?.heard(now);
+    this.#clock?.onServerTime(now);
     return { ...rest, owned: ownedRunsOf(held) };
   }
 

@@ -83,7 +83,7 @@ export class StagedRuns {
   /** Returns a run that must exist, because the caller has its head. */
   of(head: RunHead): StagedRun {
     const staged = this.find(head.id);
-    if (staged === null) throw new Error(`run ${head.id} is not there`);
+    if (staged === null) throw new Error(`run ${head.id} not found`);
     return staged;
   }
 

@@ -275,7 +275,7 @@ export class RedisStore implements Store {
   /** Sets the clock by a reply, whose first item is the server's time. */
   async #timed(reply: Promise<unknown>): Promise<unknown> {
     const values = await reply;
-    if (this.#parts.clock === "server") this.#clock?.heard((values as readonly [number])[0]);
+    if (this.#parts.clock === "server") this.#clock?.onServerTime((values as readonly [number])[0]);
     return values;
   }
 }

@@ -30,9 +30,9 @@ const several = (like: (index: number) => Partial<JournalRecord>): readonly Jour
 
 it("records that are alike come back as they were written, in any order and by any count", async () => {
   const all = several((index) => ({ payload: JSON.stringify({ index, text: `"\\\u2028 é 🙂 ${index}` }) }));
-  const { records, acts } = await written(all);
+  const { records, operatorRecords } = await written(all);
   expect([...records]).toEqual(all);
-  expect(acts).toEqual([]);
+  expect(operatorRecords).toEqual([]);
   for (const index of [0, PAGE_RECORDS, PAGE_RECORDS - 1, COUNT - 1, -1, -COUNT, 5, PAGE_RECORDS + 5]) {
     expect(records.at(index)).toEqual(all.at(index));
   }
@@ -78,9 +78,9 @@ it("a gap in the seqs is one in the records", async () => {
 it("operator actions are listed separately, at any position", async () => {
   for (const places of [[0], [PAGE_RECORDS, COUNT - 1], [...Array(COUNT).keys()]]) {
     const all = several((index) => (places.includes(index) ? { kind: "operator", location: "~act" } : {}));
-    const { records, acts } = await written(all);
+    const { records, operatorRecords } = await written(all);
     expect([...records]).toEqual(all);
-    expect(acts).toEqual(places.map((place) => all[place]));
+    expect(operatorRecords).toEqual(places.map((place) => all[place]));
     await store.close();
     store = sqliteStore(":memory:");
     await store.open(new ManualWorld(T));

@@ -27,7 +27,7 @@ const RUNS = 40;
 /** One entry more lies in the run's inbox, and it is due. */
 function makeReady({ runs }: SqliteTables, runId: string, wakeAt: number): void {
   const head = runs.head(runId);
-  if (head === null) throw new Error(`run ${runId} is not there`);
+  if (head === null) throw new Error(`run ${runId} not found`);
   const next = draftOf(head);
   next.inboxLast += 1;
   next.wakeAt = wakeAt;
@@ -139,7 +139,7 @@ it("a failed commit discards its buffered wake-ups", () => {
 function end(runId: string, over: Partial<RunHead> = {}, outcome: string | null = "1"): void {
   const { runs } = connection.tables;
   const head = runs.head(runId);
-  if (head === null) throw new Error(`run ${runId} is not there`);
+  if (head === null) throw new Error(`run ${runId} not found`);
   runs.saveOutcome({ ...head, status: "completed", owner: null, wakeAt: null, endedAt: T0 + 5, ...over }, outcome);
 }
 

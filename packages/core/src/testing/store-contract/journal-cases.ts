@@ -44,8 +44,8 @@ export const journalCases: readonly Case[] = [
         t.expect(read).toEqual(written.slice(afterSeq));
         for (const index of [0, 5, read.length - 1, -1, -read.length, read.length, -read.length - 1])
           t.expect(loaded?.records.at(index)).toEqual(read.at(index));
-        const acts = read.filter(({ kind }) => kind === "operator");
-        t.expect(loaded?.acts ?? acts).toEqual(acts);
+        const operatorRecords = read.filter(({ kind }) => kind === "operator");
+        t.expect(loaded?.operatorRecords ?? operatorRecords).toEqual(operatorRecords);
       }
     },
   },
