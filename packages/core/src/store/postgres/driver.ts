@@ -83,7 +83,7 @@ async function loadDriver(): Promise<PostgresDriver> {
     return module.default;
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
-    const why = code === "ERR_MODULE_NOT_FOUND" ? "is not installed; run npm install pg" : "can't be loaded";
+    const why = code === "ERR_MODULE_NOT_FOUND" ? "is not installed; run npm install pg" : "could not be loaded";
     throw new PawlError("STORE_UNSUPPORTED", `the package ${PACKAGE} ${why}`, { cause: error });
   }
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { StoreError } from "../store-error.ts";
 import { breaksConnection, storeErrorOf } from "./errors.ts";
 
-/** An error as the driver reports it for the server. */
+/** An error of the server, as the driver throws it. */
 function serverError(code: string): Error {
   return Object.assign(new Error("reported by the server"), { code, severity: "ERROR" });
 }
@@ -13,7 +13,7 @@ it.each([
   ["57P01", "a server that is shut down"],
   ["57P05", "a session that was idle for too long"],
   ["08006", "a connection that failed"],
-])("%s ends the connection: %s; what was sent may have been done", (code) => {
+])("SQLSTATE %s breaks the connection, so the outcome is unknown: %s", (code) => {
   const error = serverError(code);
   expect(breaksConnection(error)).toBe(true);
   const sent = storeErrorOf(error, true);

@@ -48,7 +48,7 @@ export function storeErrorOf(error: unknown, sent: boolean): unknown {
     return new StoreError(
       "STORE_UNAVAILABLE",
       sent ? "unknown" : "notApplied",
-      `PostgreSQL does not answer: ${text}`,
+      `PostgreSQL does not respond: ${text}`,
       options,
     );
   }
@@ -56,11 +56,12 @@ export function storeErrorOf(error: unknown, sent: boolean): unknown {
     return new StoreError(
       "STORE_UNAVAILABLE",
       sent ? "unknown" : "notApplied",
-      `the connection ended: ${text}`,
+      `the connection was lost: ${text}`,
       options,
     );
   }
-  if (FULL.has(state)) return new StoreError("STORE_FULL", "notApplied", `PostgreSQL has no room: ${text}`, options);
+  if (FULL.has(state))
+    return new StoreError("STORE_FULL", "notApplied", `PostgreSQL is out of space: ${text}`, options);
   if (BUSY.has(state)) return new StoreError("STORE_BUSY", "notApplied", `PostgreSQL is busy: ${text}`, options);
   if (isBug(state)) return error;
   return new StoreError("STORE_UNAVAILABLE", "notApplied", `PostgreSQL refuses (${state}): ${text}`, options);

@@ -40,10 +40,10 @@ export function postgresStore(source: string | PostgresPool, options: PostgresSt
   const { schema = "pawl", listen = true, allowAsyncCommit = false, clock = "database" } = options;
   const { connectionsMax = CONNECTIONS_MAX, statementMs = STATEMENT_MS } = options;
   if (schema === "" || Buffer.byteLength(schema) > 63 || schema.includes("\0")) {
-    throw new PawlError("OPTION_INVALID", `the schema ${JSON.stringify(schema)} is no name of 1 to 63 bytes`);
+    throw new PawlError("OPTION_INVALID", `schema must be a name of 1 to 63 bytes; got ${JSON.stringify(schema)}`);
   }
   if (clock !== "database" && clock !== "process") {
-    throw new PawlError("OPTION_INVALID", `clock is ${String(clock)}; it can be database or process`);
+    throw new PawlError("OPTION_INVALID", `clock must be "database" or "process"; got ${String(clock)}`);
   }
   checkWhole("connectionsMax", connectionsMax, 2);
   checkWhole("statementMs", statementMs, 1);
@@ -65,5 +65,5 @@ export function postgresStore(source: string | PostgresPool, options: PostgresSt
 
 function checkWhole(name: string, value: number, min: number): void {
   if (Number.isSafeInteger(value) && value >= min) return;
-  throw new PawlError("OPTION_INVALID", `${name} is ${value}; it must be a whole number of at least ${min}`);
+  throw new PawlError("OPTION_INVALID", `${name} must be an integer of at least ${min}; got ${value}`);
 }

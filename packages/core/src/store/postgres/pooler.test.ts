@@ -52,10 +52,10 @@ async function throughPooler(fixture: PostgresFixture): Promise<void> {
       const root = workflow("root", async (ctx) => {
         const one = await ctx.step("one", () => 1);
         const sent = (await ctx.listen<number>("go")).value;
-        const heard = (await ctx.awaitEvent<number>("news")).value;
+        const received = (await ctx.awaitEvent<number>("news")).value;
         await ctx.sleep("5 s");
         const rows = await ctx.transaction("rows", async (tx: PostgresTx) => (await tx.query("SELECT 3 AS n")).rows);
-        return [one, sent, heard, await ctx.child(leaf, 4), rows];
+        return [one, sent, received, await ctx.child(leaf, 4), rows];
       });
       const first = await stage.engine({ workflows: [root, leaf] });
       const client = await stage.client();

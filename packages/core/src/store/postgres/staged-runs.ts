@@ -398,6 +398,6 @@ function joined<Item>(before: readonly Item[], more: readonly Item[]): readonly 
 }
 
 /** For methods of `Tables` that no commit calls: claims, heartbeats and retention are functions of the database. */
-export function notInCommit(what: string): never {
-  throw new Error(`${what} is no part of a commit`);
+export function notInCommit(method: string): never {
+  throw new Error(`${method} is not available in a commit`);
 }

@@ -21,7 +21,7 @@ interface Bench {
   readonly user: SqliteDatabase;
 }
 
-/** An engine on a file, and a connection of the user's own to the same file. */
+/** An engine on a file, and a separate connection to the same file. */
 async function bench(shared?: SqliteDatabase): Promise<Bench> {
   const Driver = await findDriver();
   const folder = await mkdtemp(join(tmpdir(), "pawl-within-"));

@@ -108,7 +108,7 @@ export class Connection {
       this.tables.ended("rolledBack");
       this.#rollback();
       if (phase === "commit" && isConstraint(error)) {
-        throw new BatchRolledBack("what a transaction left behind can't be committed", { cause: error });
+        throw new BatchRolledBack("the changes of a transaction cannot be committed", { cause: error });
       }
       throw storeErrorOf(error, phase);
     }
@@ -160,7 +160,7 @@ export class Connection {
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       if (!text.includes("within a transaction")) throw storeErrorOf(error, "work");
-      const message = "a transaction is open on the store's own connection; it is tried again";
+      const message = "another transaction is open on the store's connection; will retry";
       throw new StoreError("STORE_BUSY", "notApplied", message, { cause: error });
     }
   }
@@ -193,6 +193,6 @@ function useWal(database: SqliteDatabase): void {
   if (row.journal_mode === "wal" || row.journal_mode === "memory") return;
   throw new PawlError(
     "STORE_UNSUPPORTED",
-    `the database's journal mode is ${row.journal_mode} and can't be WAL: keep it on a local disk, and open it for writing`,
+    `the database's journal mode is ${row.journal_mode} and cannot be changed to WAL; keep it on a local disk, and open it for writing`,
   );
 }

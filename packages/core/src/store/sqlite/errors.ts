@@ -52,13 +52,13 @@ export function storeErrorOf(error: unknown, phase: "work" | "commit"): unknown 
     });
   }
   if (code === FULL) {
-    return new StoreError("STORE_FULL", "notApplied", `there is no room for the database to grow: ${text}`, {
+    return new StoreError("STORE_FULL", "notApplied", `the database cannot grow: ${text}`, {
       cause: error,
     });
   }
   if (code === null || !UNAVAILABLE.includes(code)) return error;
   const outcome = phase === "commit" ? "unknown" : "notApplied";
-  return new StoreError("STORE_UNAVAILABLE", outcome, `the database can't be read or written: ${text}`, {
+  return new StoreError("STORE_UNAVAILABLE", outcome, `the database cannot be read or written: ${text}`, {
     cause: error,
   });
 }

@@ -31,7 +31,7 @@ const WAL_BYTES_MAX = 64 * 1024 * 1024;
 export function sqliteStore(source: string | SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   const { synchronous = "FULL", pollMs = POLL_MS, walBytesMax = WAL_BYTES_MAX } = options;
   if (synchronous !== "FULL" && synchronous !== "NORMAL") {
-    throw new PawlError("OPTION_INVALID", `synchronous is ${String(synchronous)}; it can be FULL or NORMAL`);
+    throw new PawlError("OPTION_INVALID", `synchronous must be "FULL" or "NORMAL"; got ${String(synchronous)}`);
   }
   checkWhole("pollMs", pollMs);
   checkWhole("walBytesMax", walBytesMax);
@@ -48,5 +48,5 @@ export async function openDatabase(path: string): Promise<SqliteDatabase> {
 
 function checkWhole(name: string, value: number): void {
   if (Number.isSafeInteger(value) && value > 0) return;
-  throw new PawlError("OPTION_INVALID", `${name} is ${value}; it must be a whole number above 0`);
+  throw new PawlError("OPTION_INVALID", `${name} must be a positive integer; got ${value}`);
 }

@@ -8,7 +8,7 @@ import { findDriver, type SqliteDatabase } from "./driver.ts";
 import { sqliteStore } from "./index.ts";
 import { migrate } from "./migrations.ts";
 
-/** Tables and rows as the first format has them. The file is never written again; a new format gets its own. */
+/** Tables and rows of the first format. This file never changes; each later format gets a file. */
 const FORMAT_1 = new URL("./fixtures/format-1.sql", import.meta.url);
 
 async function database(sql = ""): Promise<SqliteDatabase> {
@@ -22,7 +22,7 @@ function schemaOf(opened: SqliteDatabase): unknown[] {
   return opened.prepare("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").all();
 }
 
-/** The statements that make this database. */
+/** Returns the statements that create this database. */
 function dump(opened: SqliteDatabase): string {
   const made = opened.prepare("SELECT type, name, sql FROM sqlite_master WHERE name LIKE 'pawl%' AND sql IS NOT NULL");
   const parts = made.all() as { readonly type: string; readonly name: string; readonly sql: string }[];
@@ -68,7 +68,7 @@ it("a database with a newer schema is rejected unchanged", async () => {
   expect(schemaOf(newer)).toEqual(before);
 });
 
-it("stores that open a new file at the same time make its schema once", async () => {
+it("stores that open a new file concurrently create its schema once", async () => {
   const folder = mkdtempSync(join(tmpdir(), "pawl-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const stores = Array.from({ length: 5 }, () => sqliteStore(join(folder, "app.db")));

@@ -7,7 +7,7 @@ import { sqliteStore } from "./index.ts";
 interface Bench {
   readonly engine: Engine;
   readonly database: SqliteDatabase;
-  /** The outcome of a run of each body, all begun together: its value, or its error's code or message. */
+  /** Runs all bodies concurrently. Returns the value of each run, or the code or message of its error. */
   outcomes(bodies: readonly ((tx: SqliteTx) => unknown)[]): Promise<unknown[]>;
   lines(): unknown[];
 }

@@ -6,7 +6,7 @@ import { ManualWorld } from "../../../testing/store-contract/manual-world.ts";
 import { watchedPool } from "../../../testing/watched-pool.ts";
 import { postgresStore } from "../index.ts";
 
-/** Tables, functions and rows as the first format has them. The file is never written again; a new format gets its own. */
+/** Tables, functions and rows of the first format. This file never changes; each later format gets a file. */
 const FORMAT_1 = new URL("../fixtures/format-1.sql", import.meta.url);
 
 /** The schema that the file names. */
@@ -67,7 +67,7 @@ describe.runIf(postgres !== null)("the schema in PostgreSQL", () => {
     await expectSavedDatabase(async () => postgresStore(fixture.pool, { schema, listen: false }));
   });
 
-  it("processes that open a new schema at the same time make it once", async () => {
+  it("processes that open a new schema concurrently create it once", async () => {
     const schema = ownSchema("race");
     const stores = Array.from({ length: 5 }, () => postgresStore(fixture.pool, { schema, listen: false }));
     await Promise.all(stores.map((store) => store.open(new ManualWorld(0))));

@@ -94,7 +94,7 @@ const SETTINGS_SQL = `SELECT json_build_object('version', current_setting('serve
 
 const VERSION_MIN = 130_000;
 
-/** Refuses a server that would lose what it has said to have committed, or that can't do the work. */
+/** Rejects a server that may lose acknowledged commits, or that the store cannot use. */
 export async function checkServer(database: Database, options: { readonly allowAsyncCommit: boolean }): Promise<void> {
   const { version, commit, replica, encoding, isolation } = (await database.call(SETTINGS_SQL, [])) as {
     readonly version: number;
@@ -105,8 +105,8 @@ export async function checkServer(database: Database, options: { readonly allowA
   };
   if (version < VERSION_MIN)
     throw unsupported(`PostgreSQL ${Math.floor(version / 10_000)} is too old; use 13 or newer`);
-  if (encoding !== "UTF8") throw unsupported(`the database has the encoding ${encoding}; make one with UTF8`);
-  if (replica) throw unsupported("the server is a replica and only reads; connect to the primary");
+  if (encoding !== "UTF8") throw unsupported(`the database has encoding ${encoding}; use one with encoding UTF8`);
+  if (replica) throw unsupported("the server is a read-only replica; connect to the primary");
   if (isolation !== "read committed") {
     throw unsupported(
       `default_transaction_isolation is ${isolation}; set it to read committed, on the server, for the database or for the user`,
@@ -114,7 +114,7 @@ export async function checkServer(database: Database, options: { readonly allowA
   }
   if (commit === "off" && !options.allowAsyncCommit) {
     throw unsupported(
-      "synchronous_commit is off: commits that were answered are lost when the server dies; turn it on, or set allowAsyncCommit",
+      "synchronous_commit is off: acknowledged commits are lost when the server crashes; turn it on, or set allowAsyncCommit",
     );
   }
 }
