@@ -40,6 +40,6 @@ for (const [name, proposal] of Object.entries(proposals)) {
   const { ok, checked, findings } = await checkReplay({ store, workflows: [proposal], keepOpen: true });
   console.log(`${name}: ${ok ? `fits ${checked} runs` : "does not fit"}`);
   const [first] = findings;
-  if (first !== undefined) console.log(`  at ${first.location}: ${first.recorded}, the code requests ${first.asked}`);
+  if (first !== undefined) console.log(`  at ${first.location}: ${first.recorded}, the code requests ${first.requested}`);
 }
 await engine.shutdown();

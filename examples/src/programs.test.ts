@@ -70,7 +70,7 @@ describe("output of the examples", () => {
       "smith: 50 % of maxSuspendDuration",
       "smith: 80 % of maxSuspendDuration",
       "table 4 is free again",
-      "run smith failed: run smith was suspended for longer than its maxSuspendDuration of 2d",
+      "run smith failed: run smith was suspended for longer than its maxSuspendDuration of 2 d",
       "after 29 days: failed",
       "after 33 days: removed",
     ]);
@@ -78,10 +78,10 @@ describe("output of the examples", () => {
 
   it("explain: returns a sentence for each run", async () => {
     expect(await printed(() => import("./explain.ts"))).toEqual([
-      'run o-1 of order v1 has been suspended for 1m, waiting for message "approve" (timeout in 1d 23h)',
-      "run f-1 of flaky v1 is retrying call: attempt 2 in 9m; last error: no route to host",
+      'run o-1 of order v1 has been suspended for 1 min, waiting for message "approve" (timeout in 1 d 23 h)',
+      "run f-1 of flaky v1 is retrying call: attempt 2 in 9 min; last error: no route to host",
       "run o-2 of order v1 is paused: the customer called",
-      "run o-7 of order v7 has been due for 1m; no live worker has order v7 (workers have v1)",
+      "run o-7 of order v7 has been due for 1 min; no live worker has order v7 (workers have v1)",
     ]);
   });
 

@@ -1,7 +1,7 @@
 export { type Client, type ClientOptions, createClient } from "./engine/client.ts";
 export type { EngineOptions, World } from "./engine/config.ts";
 export type { DeadLetters, DeadLetterView } from "./engine/dead-letters.ts";
-export type { Documents, DocumentView, NewDocument, Telling } from "./engine/documents.ts";
+export type { DocumentMessage, Documents, DocumentView, NewDocument } from "./engine/documents.ts";
 export type { Engine } from "./engine/engine.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine/events.ts";

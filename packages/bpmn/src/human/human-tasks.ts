@@ -1,4 +1,4 @@
-import { type Client, type DocumentView, type Engine, type Page, PawlError, type Telling } from "pawl";
+import { type Client, type DocumentMessage, type DocumentView, type Engine, type Page, PawlError } from "pawl";
 import type { Variables } from "../machine/state.ts";
 import { ACTION_MESSAGE, taskMessage } from "../program/topics.ts";
 import { freshId, systemNow } from "../runtime/system.ts";
@@ -58,7 +58,7 @@ interface Change {
   readonly changes: Partial<TaskDocument>;
   readonly state?: TaskState;
   /** The message to the task's run, sent in the same commit. */
-  readonly telling?: Telling;
+  readonly sends?: DocumentMessage;
 }
 
 /**
@@ -207,10 +207,10 @@ export class HumanTasks {
       if (states === "open" && task.state !== "open") throw taskError(id, `is ${task.state}`, "TASK_STATE");
       const change = decide(task);
       if (change === null) return taskOf(seen);
-      const { action, changes, state = task.state, telling } = change;
+      const { action, changes, state = task.state, sends } = change;
       const history = [...task.history, { ...action, id: actionId, at: this.#now() }];
       const next: TaskDocument = { ...seen.value, ...changes, history };
-      const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), telling);
+      const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), sends);
       if (outcome.kind === "done") return taskOf({ value: next, attributes: { d: state } });
       if (outcome.kind === "ended") await this.#close(seen, outcome.status);
     }
@@ -271,16 +271,16 @@ function notificationOf(
   { id, run, notify }: TaskDocument,
   end: object,
   completed: (() => object) | null,
-): { readonly telling?: Telling } {
+): { readonly sends?: DocumentMessage } {
   const messageId = `task ${id}`;
   if (run !== null && completed !== null) {
-    return { telling: { runId: run.id, message: taskMessage(run.location), value: completed(), id: messageId } };
+    return { sends: { runId: run.id, message: taskMessage(run.location), value: completed(), id: messageId } };
   }
   if (run !== null) {
     const action = { kind: "cancelToken", row: run.row };
-    return { telling: { runId: run.id, message: ACTION_MESSAGE, value: action, id: messageId } };
+    return { sends: { runId: run.id, message: ACTION_MESSAGE, value: action, id: messageId } };
   }
-  return notify === null ? {} : { telling: { ...notify, value: { task: id, ...end }, id: messageId } };
+  return notify === null ? {} : { sends: { ...notify, value: { task: id, ...end }, id: messageId } };
 }
 
 function taskError(id: string, reason: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {

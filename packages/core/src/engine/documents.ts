@@ -14,7 +14,7 @@ export interface DocumentView<Value = unknown> extends Omit<StoredDocument, "bod
 export type NewDocument<Value = unknown> = Omit<StoredDocument, "body"> & { readonly value: Value };
 
 /** A message that is sent to a run in the commit that revises a document. */
-export interface Telling {
+export interface DocumentMessage {
   readonly runId: string;
   readonly message: string;
   readonly value: unknown;
@@ -45,25 +45,25 @@ export class Documents {
   }
 
   /**
-   * Replaces the document `seen`, or writes a new one if `seen` is null, and sends `telling` to a run in the same commit. Nothing is
+   * Replaces the document `seen`, or writes a new one if `seen` is null, and sends `notify` to a run in the same commit. Nothing is
    * written with these outcomes:
    * - `changed`: the stored document is not `seen` any more.
-   * - `ended`: the run of `telling` has ended.
+   * - `ended`: the run of `notify` has ended.
    *
    * Concurrent writers must write different documents, for example with an id or the writer's name in them.
    */
   async revise<Value>(
     seen: Pick<DocumentView, "stored"> | null,
     { value, ...rest }: NewDocument<Value>,
-    telling?: Telling,
+    notify?: DocumentMessage,
   ): Promise<OutcomeOf<Extract<Op, { kind: "revise" }>>> {
     const { codec, submit } = this.#parts;
     const document: StoredDocument = { ...rest, body: codec.encode(value, `document ${rest.kind} ${rest.id}`) };
-    const post = telling === undefined ? null : this.#post(telling);
+    const post = notify === undefined ? null : this.#post(notify);
     return await submit({ kind: "revise", seen: seen?.stored ?? null, document, post });
   }
 
-  #post({ runId, message, value, id }: Telling): MessagePost {
+  #post({ runId, message, value, id }: DocumentMessage): MessagePost {
     const { config, codec } = this.#parts;
     return sendOp({ ...config, codecInUse: codec }, runId, message, value, id === undefined ? {} : { id }).post;
   }

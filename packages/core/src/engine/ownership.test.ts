@@ -54,8 +54,8 @@ function lateAnswers() {
     });
     return {
       ...calls,
-      heartbeat: async (...asked) => {
-        const answered = await store.heartbeat(...asked);
+      heartbeat: async (...args) => {
+        const answered = await store.heartbeat(...args);
         if (!holds.delete("lapse")) return answered;
         await answer("lapse");
         return { ...answered, alive: false, owned: [] };
@@ -324,7 +324,7 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
 
   it("a claim round that fails during shutdown logs nothing", async () => {
     const cluster = await create(onTestFinished);
-    let asked = 0;
+    let calls = 0;
     let fail: ((error: Error) => void) | null = null;
     const lasting = (store: Store): Store =>
       intercepted(store, async ({ method }, proceed) => {
@@ -332,7 +332,7 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
           return await new Promise<never>((_, reject) => {
             fail = reject;
           });
-        if (method === "ownedRunning") asked += 1;
+        if (method === "ownedRunning") calls += 1;
         return await proceed();
       });
     const engine = await cluster.engine({ workflows: [quick], through: lasting });
@@ -342,7 +342,7 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
     await over;
     fail!(new StoreError("STORE_UNAVAILABLE", "unknown", "the store is closed"));
     await cluster.world.settle();
-    expect([cluster.log.filter(({ level }) => level !== "info"), asked]).toEqual([[], 0]);
+    expect([cluster.log.filter(({ level }) => level !== "info"), calls]).toEqual([[], 0]);
   });
 
   it("a worker cut off from the store is fenced: its late result is discarded, and it emits run.lost or worker.lapsed", async () => {

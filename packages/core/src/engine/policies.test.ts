@@ -40,7 +40,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     await cluster.world.advance(1);
     const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { code: "RUN_DURATION_EXCEEDED" } });
-    expect(error.message).toContain("exceeded its maxRunDuration of 1m 40s");
+    expect(error.message).toContain("exceeded its maxRunDuration of 1 min 40 s");
     expect(emitted).toHaveLength(2);
     expect(cluster.log.filter(({ level }) => level === "warn")).toMatchObject([
       { text: "run is close to a limit", fields: { run: run.id, limit: "maxRunDuration", percent: 50 } },
@@ -341,6 +341,6 @@ it("invalid limits are rejected", async () => {
   const wrong = workflow("wrong", { maxJournalRecords: 0 }, async () => undefined);
   await expect(cluster.engine({ workflows: [wrong] })).rejects.toMatchObject({
     ...refused,
-    message: expect.stringContaining("of workflow wrong: maxJournalRecords is 0"),
+    message: expect.stringContaining("maxJournalRecords of workflow wrong must be a positive integer; got 0"),
   });
 });

@@ -117,15 +117,20 @@ function invalid(value: unknown, what: string, flaw: string): PawlError {
   return new PawlError("DURATION_INVALID", `${what}: ${shown} is not a duration: ${flaw}`);
 }
 
-/** Formats a duration for messages by its two largest units: `2d 3h`, `1m 30s`, `1.5s`, `250ms`. Rounds down. */
+/** Formats a duration for messages by its two largest units: `2 d 3 h`, `1 min 30 s`, `1.5 s`, `250 ms`. Rounds down. */
 export function durationText(ms: number): string {
-  if (!(ms >= 1_000)) return `${Math.floor(ms)}ms`;
-  if (ms < 60_000) return `${Math.floor(ms / 100) / 10}s`;
+  if (!(ms >= 1_000)) return `${Math.floor(ms)} ms`;
+  if (ms < 60_000) return `${Math.floor(ms / 100) / 10} s`;
   const units: readonly Unit[] = ["d", "h", "m", "s"];
   const first = units.findIndex((unit) => ms >= UNIT_MS[unit]);
   const large = units[first] as Unit;
   const small = units[first + 1] as Unit;
   const rest = Math.floor((ms % UNIT_MS[large]) / UNIT_MS[small]);
-  const text = `${Math.floor(ms / UNIT_MS[large])}${large}`;
-  return rest === 0 ? text : `${text} ${rest}${small}`;
+  const text = `${Math.floor(ms / UNIT_MS[large])} ${shown(large)}`;
+  return rest === 0 ? text : `${text} ${rest} ${shown(small)}`;
+}
+
+/** `m` could be read as meters or months. */
+function shown(unit: Unit): string {
+  return unit === "m" ? "min" : unit;
 }

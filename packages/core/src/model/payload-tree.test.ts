@@ -8,17 +8,17 @@ const codec = createCodec(null, { bytesMax: 2 ** 20, warnBytes: 2 ** 20, onLarge
 
 /** A record that returns other values after its properties were listed once. */
 function changing(first: object, then: object): object {
-  let asked = 0;
+  let listings = 0;
   return new Proxy(first, {
     ownKeys: () => {
-      asked += 1;
-      return Reflect.ownKeys(asked === 1 ? first : then);
+      listings += 1;
+      return Reflect.ownKeys(listings === 1 ? first : then);
     },
     getOwnPropertyDescriptor: (_, name) => {
-      const property = Reflect.getOwnPropertyDescriptor(asked === 1 ? first : then, name);
+      const property = Reflect.getOwnPropertyDescriptor(listings === 1 ? first : then, name);
       return property === undefined ? undefined : { ...property, configurable: true };
     },
-    get: (_, name) => Reflect.get(asked === 1 ? first : then, name) as unknown,
+    get: (_, name) => Reflect.get(listings === 1 ? first : then, name) as unknown,
   });
 }
 

@@ -19,13 +19,13 @@ export type RunPolicy = Readonly<Record<LimitName, number | null>>;
 
 export const NO_POLICY: RunPolicy = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };
 
-/** Resolves options; an omitted option has the value in `defaults`. `prefix` stands before an option's name in errors. */
-export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy, prefix = ""): RunPolicy {
+/** Resolves options; an omitted option has the value in `defaults`. `owner` follows an option's name in errors: ` of workflow order`. */
+export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy, owner = ""): RunPolicy {
   const { maxRunDuration, maxSuspendDuration, maxJournalRecords } = options;
   return {
-    maxRunDuration: duration(maxRunDuration, defaults.maxRunDuration, `${prefix}maxRunDuration`),
-    maxSuspendDuration: duration(maxSuspendDuration, defaults.maxSuspendDuration, `${prefix}maxSuspendDuration`),
-    maxJournalRecords: records(maxJournalRecords, defaults.maxJournalRecords, `${prefix}maxJournalRecords`),
+    maxRunDuration: duration(maxRunDuration, defaults.maxRunDuration, `maxRunDuration${owner}`),
+    maxSuspendDuration: duration(maxSuspendDuration, defaults.maxSuspendDuration, `maxSuspendDuration${owner}`),
+    maxJournalRecords: records(maxJournalRecords, defaults.maxJournalRecords, `maxJournalRecords${owner}`),
   };
 }
 

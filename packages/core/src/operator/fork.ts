@@ -41,13 +41,14 @@ export async function forkedRun(
   const now = config.store.now();
   const id = options.id === undefined ? config.world.random.id(now) : checkRunId(options.id);
   const target = `${run.id} at ${at ?? "its end"}`;
-  const cut = at === null ? cutBefore(records, records.length, null) : cutOf(run.id, records, at);
+  const cut =
+    at === null ? cutBefore(records, records.length, null) : cutOf({ kind: "fork", runId: run.id, at }, records);
   if (cut.kind !== "cut")
     throw new PawlError(
       "STEP_UNDONE",
       `cannot fork run ${run.id} at its end: it was compensated; fork it at an earlier record`,
     );
-  const { ends, open } = await endsOf(worker.reader, awaitedChildren(cut.kept));
+  const { ends, open } = await endsOf("fork", worker.reader, awaitedChildren(cut.kept));
   const [child] = open;
   if (child !== undefined && options.openChildren !== "ignore") throw childOpen(run.id, child.id);
   const result = { records: cut.kept.length };

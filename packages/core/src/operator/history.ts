@@ -51,7 +51,13 @@ export class History {
 
   async rewind(runId: string, at: string | number, options: RewindOptions): Promise<Rewound> {
     return await this.act(runId, { kind: "rewind", target: String(at) }, options, (loaded, id) =>
-      this.#planCut("rewind", loaded, cutOf(runId, loaded.records, at), { id, target: String(at) }, options),
+      this.#planCut(
+        "rewind",
+        loaded,
+        cutOf({ kind: "rewind", runId, at }, loaded.records),
+        { id, target: String(at) },
+        options,
+      ),
     );
   }
 
@@ -134,7 +140,7 @@ export class History {
   }
 
   async #planCut(
-    kind: OperatorActionKind,
+    kind: "rewind" | "retry",
     { run }: WholeRun,
     cut: Cut,
     { id, target }: { readonly id: string; readonly target: string },
@@ -144,7 +150,7 @@ export class History {
     const now = config.store.now();
     const children = startedIn(cut.dropped);
     const messages = options.messages === "drop" ? [] : messagesIn(codec, cut.dropped);
-    const { ends, open } = await endsOf(worker.reader, awaitedChildren(cut.kept));
+    const { ends, open } = await endsOf(kind, worker.reader, awaitedChildren(cut.kept));
     // An ended run receives nothing. If a child that is being cancelled ended before this commit, its end would be lost.
     const openChild = isTerminal(run.status) ? open.find(({ parent }) => parent?.onClose === "cancel") : undefined;
     if (openChild !== undefined) throw childOpen(kind, run.id, openChild.id);

@@ -45,7 +45,7 @@ export async function planMigration(
   const { run } = loaded;
   if (isTerminal(run.status)) throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be migrated`);
   const records = loaded.records.flatMap((record) => mapped(map, record));
-  const { ends, open } = await endsOf(worker.reader, renamedChildren(map, loaded.records));
+  const { ends, open } = await endsOf("migrate", worker.reader, renamedChildren(map, loaded.records));
   const [child] = open;
   if (child !== undefined)
     throw new PawlError(

@@ -73,7 +73,7 @@ async function inboxOf(
   if (isTerminal(run.status)) return inbox;
   const there = new Set(inbox.map(({ id }) => id));
   const awaited = awaitedChildren(records).filter(({ location, child }) => !there.has(childEndId(location, child)));
-  return [...inbox, ...(await endsOf(reader, awaited)).ends];
+  return [...inbox, ...(await endsOf("export", reader, awaited)).ends];
 }
 
 async function childrenOf(reader: Reader, runId: string): Promise<readonly string[]> {

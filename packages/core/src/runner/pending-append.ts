@@ -15,7 +15,7 @@ type OpDraft = { -readonly [Field in keyof AppendOp]: AppendOp[Field] };
 const OP_BYTES = 8 * 1024 * 1024;
 
 /**
- * Collects what the next commits add to the run, usually as one op. Assigns seq and time to records.
+ * Collects the changes of the run for the next commits, usually as one op. Assigns seq and time to records.
  *
  * 1. Ops are taken in the order in which they were filled. Each holds whole records: a record, its post, its trim, its consumed
  *    entries and its undo state are in the same op.
@@ -157,7 +157,7 @@ export class PendingAppend {
     this.#listener.onFilled();
   }
 
-  /** Whether the op that was taken last is followed by another, which has to be requested when the first is durable. */
+  /** Whether another op follows the one that was taken last. It must be requested when the first is durable. */
   get isSplit(): boolean {
     return this.#isSplit;
   }

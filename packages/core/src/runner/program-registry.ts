@@ -67,6 +67,6 @@ interface RunOf {
 }
 
 function policyOf({ name, options }: AnyWorkflow, policy: RunPolicy): RunPolicy | null {
-  const own = resolvePolicy(options, policy, `of workflow ${name}: `);
+  const own = resolvePolicy(options, policy, ` of workflow ${name}`);
   return LIMITS.some((limit) => own[limit] !== null) ? own : null;
 }

@@ -50,7 +50,7 @@ export interface RunSession {
   abandon(reason: Error): void;
   /** Discards a parked session. The run is loaded again when it is due. */
   evict(): void;
-  /** Returns what was added since the last call. Null if there is nothing. */
+  /** Returns everything added since the last call. Null if there is nothing. */
   takeAppend(): AppendOp | null;
   /** Takes the store's answer to the append that was taken last. */
   appended(outcome: Outcomes["append"]): void;

@@ -66,8 +66,8 @@ function checked(run: ExportedRun, result: DryRunResult): ReplayedJournal {
   const facts = { runId: run.id, records: run.records.length };
   switch (result.kind) {
     case "diverged": {
-      const { location, seq, recorded, asked } = result.divergence;
-      throw diverged(run, `at ${location} the journal has ${recorded} (record ${seq}), the code requests ${asked}`);
+      const { location, seq, recorded, requested } = result.divergence;
+      throw diverged(run, `at ${location} the journal has ${recorded} (record ${seq}), the code requests ${requested}`);
     }
     case "compensating":
       return { ...facts, end: "compensating", output: undefined };

@@ -33,7 +33,7 @@ export function added(left: Pruned, right: Pruned): Pruned {
   };
 }
 
-/** Statuses that are kept equally long go together: children before their parents, whatever became of each. */
+/** Statuses with the same retention share a request, so that children are deleted before their parents. */
 function requests({ runs, lettersMs, receivedMs }: Retention, now: number, limit: number): readonly PruneRequest[] {
   const byAge = new Map<number, TerminalStatus[]>();
   for (const status of ["completed", "failed", "cancelled"] as const) {

@@ -198,7 +198,7 @@ export class SessionLoader {
     for (const [runId, epoch] of epochs) if (!this.#parts.pendingStarts.isWaiting(runId, epoch)) this.reload(runId);
   }
 
-  /** Discards a session whose append was refused. If it is unknown what was committed (`unsure`), the run is reloaded. */
+  /** Discards a session whose append was refused. If the outcome is unknown (`unsure`), the run is reloaded. */
   onAppendRefused(session: RunSession, reason: LostReason): void {
     const { run } = session;
     const cause = reason === "fenced" ? this.#lapseText() : "";

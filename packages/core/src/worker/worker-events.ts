@@ -3,8 +3,8 @@ import type { OwnedRun } from "../rules/tables.ts";
 import type { DueRun } from "../store/store.ts";
 
 /**
- * What the parts of a worker report. The worker answers each event by calling the parts that it concerns, so the parts know
- * this interface instead of each other.
+ * The reports of a worker's parts. For each report the worker calls the parts that it concerns, so the parts know this interface instead
+ * of each other.
  */
 export interface WorkerEvents {
   /** The loop claimed these runs for this worker. */

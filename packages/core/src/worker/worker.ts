@@ -38,8 +38,8 @@ const RELEASE_MS_MAX = 5_000;
 /**
  * One engine process at work: the runs it owns, the sessions that execute them, and the coordinator that commits for them.
  *
- * The circle of DESIGN is closed here: a session's append goes to the coordinator, and what a commit brings goes to sessions.
- * The parts report to the worker by `WorkerEvents` and `SessionEvents`, and do not know each other.
+ * The worker connects the parts: it passes appends of sessions to the coordinator, and woken runs of a commit to sessions. The parts report
+ * to the worker by `WorkerEvents` and `SessionEvents`, and do not know each other.
  */
 export class Worker {
   readonly id: string;
@@ -236,7 +236,7 @@ export class Worker {
     };
   }
 
-  /** Routes what sessions report. */
+  /** Routes the reports of sessions. */
   #sessionEvents(): SessionEvents {
     return {
       onAppendReady: (session) => this.coordinator.enlist(session),
@@ -260,7 +260,7 @@ export class Worker {
     };
   }
 
-  /** Routes what the parts of this worker report. */
+  /** Routes the reports of this worker's parts. */
   #events(): WorkerEvents {
     return {
       onClaimed: (runs) => this.#claimedRuns.claimed(runs),
@@ -290,7 +290,7 @@ export class Worker {
     };
   }
 
-  /** Routes what commits bring. */
+  /** Routes the effects of commits. */
   #commitEvents(): CommitEvents {
     return {
       onDown: (error) => {
@@ -378,7 +378,7 @@ export class Worker {
  */
 const LIMITS = { batchMax: 500, queueMax: 20_000, busyMax: 500 };
 
-/** What the coordinator and its committer report. */
+/** The reports of the coordinator and its committer. */
 interface CommitEvents {
   /** The store does not commit: the storage retries are used up, or a commit has no answer. */
   onDown(error: Error): void;
@@ -412,7 +412,7 @@ export interface HintHandlers {
   readonly loader: {
     /** Whether this process is creating the run, or the run waits to start here. */
     isStarting(runId: string): boolean;
-    /** Loads what arrived for a run that this worker owns. */
+    /** Loads a run that this worker owns again, because something arrived for it. */
     reload(runId: string): void;
   };
   /** Starts a claim round. */

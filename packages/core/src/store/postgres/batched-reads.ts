@@ -48,12 +48,12 @@ export function batchedLoads(
   };
   const readOne = async ({ runId, afterSeq }: LoadRequest): Promise<Loaded | null> =>
     loadedOf((await database.call(STORE_SQL.load, [toColumn(runId), afterSeq])) as LoadedRow | null);
-  return new BatchedReads(BATCH_RUNS_MAX, async (asked) => {
-    if (asked.length === 1) return Promise.all(asked.map(readOne));
-    const ids = asked.map(({ runId }) => toColumn(runId));
-    const seqs = asked.map(({ afterSeq }) => afterSeq);
+  return new BatchedReads(BATCH_RUNS_MAX, async (requested) => {
+    if (requested.length === 1) return Promise.all(requested.map(readOne));
+    const ids = requested.map(({ runId }) => toColumn(runId));
+    const seqs = requested.map(({ afterSeq }) => afterSeq);
     const rows = (await database.call(STORE_SQL.loadMany, [ids, seqs, RECORDS_MAX, BYTES_MAX])) as Found<LoadedRow>;
-    return asked.map((each, index) => (rows[index] === true ? readOne(each) : loadedOf(rows[index] ?? null)));
+    return requested.map((each, index) => (rows[index] === true ? readOne(each) : loadedOf(rows[index] ?? null)));
   });
 }
 
@@ -61,10 +61,10 @@ export function batchedLoads(
 export function batchedRuns(database: Database): BatchedReads<string, Run | null> {
   const readOne = async (runId: string): Promise<Run | null> =>
     runOrNull((await database.call(STORE_SQL.run, [toColumn(runId)])) as RunValues | null);
-  return new BatchedReads(BATCH_RUNS_MAX, async (asked) => {
-    if (asked.length === 1) return Promise.all(asked.map(readOne));
-    const rows = (await database.call(STORE_SQL.runs, [asked.map(toColumn), BYTES_MAX])) as Found<RunValues>;
-    return asked.map((runId, index) => (rows[index] === true ? readOne(runId) : runOrNull(rows[index] ?? null)));
+  return new BatchedReads(BATCH_RUNS_MAX, async (requested) => {
+    if (requested.length === 1) return Promise.all(requested.map(readOne));
+    const rows = (await database.call(STORE_SQL.runs, [requested.map(toColumn), BYTES_MAX])) as Found<RunValues>;
+    return requested.map((runId, index) => (rows[index] === true ? readOne(runId) : runOrNull(rows[index] ?? null)));
   });
 }
 
@@ -90,7 +90,7 @@ interface PendingRead<Request, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Questions that are asked at once, as of all runs of a claim, share few statements. */
+/** Concurrent requests, such as the loads of all runs of a claim, share few statements. */
 export class BatchedReads<Request, Answer> {
   readonly #max: number;
   readonly #readAll: (requests: readonly Request[]) => Promise<readonly (Answer | Promise<Answer>)[]>;

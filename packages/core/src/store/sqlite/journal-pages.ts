@@ -66,16 +66,16 @@ export class JournalPages {
     let length = 0;
     let last = seq;
     for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; left -= PAGE_RECORDS) {
-      const asked = Math.min(left, PAGE_RECORDS);
-      const row = this.#sql.page.get(key, last, asked) as PageRow;
+      const requested = Math.min(left, PAGE_RECORDS);
+      const row = this.#sql.page.get(key, last, requested) as PageRow;
       if (row.count === 0) break;
-      const various = row.alike === 1 ? null : (this.#sql.various.get(key, last, asked) as VariousRow);
+      const various = row.alike === 1 ? null : (this.#sql.various.get(key, last, requested) as VariousRow);
       const apart = this.#several(key, row.apart);
       pages.push(() => readPage(row, various, apart));
       if (various !== null) operatorRecords.push(...this.#several(key, various.operatorSeqs));
       length += row.count;
       last = row.last;
-      if (row.count < asked) break;
+      if (row.count < requested) break;
     }
     const records = new PagedRecords(pages, length);
     return { records: pages.length > 1 ? records : [...records], operatorRecords };

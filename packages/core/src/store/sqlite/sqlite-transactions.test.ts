@@ -32,9 +32,9 @@ async function bench(): Promise<Bench> {
   return {
     engine,
     database,
-    async outcomes(asked) {
-      bodies = asked;
-      const runs = await Promise.all(asked.map((_, n) => engine.start(one, n)));
+    async outcomes(bodyList) {
+      bodies = bodyList;
+      const runs = await Promise.all(bodyList.map((_, n) => engine.start(one, n)));
       await world.advance("1 s");
       return await Promise.all(runs.map((run) => run.result().catch(({ cause }) => cause.code ?? cause.message)));
     },
