@@ -40,6 +40,7 @@ for (const [name, proposal] of Object.entries(proposals)) {
   const { ok, checked, findings } = await checkReplay({ store, workflows: [proposal], keepOpen: true });
   console.log(`${name}: ${ok ? `fits ${checked} runs` : "does not fit"}`);
   const [first] = findings;
-  if (first !== undefined) console.log(`  at ${first.location}: ${first.recorded}, the code requests ${first.requested}`);
+  if (first !== undefined)
+    console.log(`  at ${first.location}: ${first.recorded}, the code requests ${first.requested}`);
 }
 await engine.shutdown();
