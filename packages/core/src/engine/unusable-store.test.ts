@@ -52,8 +52,8 @@ describe.each(TEST_STORES)("a store that must not be used any more, on $name", (
       await expect(older.start(waits, undefined)).rejects.toMatchObject(refusal);
       await expect(older.send(run.id, "go", 2)).rejects.toMatchObject(refusal);
       await expect(older.prune()).rejects.toMatchObject(refusal);
-    await expect(older.get(run.id)).rejects.toMatchObject(refusal);
-    expect(await ended).toMatchObject(refusal);
+      await expect(older.get(run.id)).rejects.toMatchObject(refusal);
+      expect(await ended).toMatchObject(refusal);
       await older.shutdown({ drainMs: 0 });
       expect(writes).toEqual([]);
     },
