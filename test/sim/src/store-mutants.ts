@@ -222,8 +222,8 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "an error that no retry can cure stops only the loop",
     file: "worker/worker.js",
-    find: "onStoreUnusable: (error) => this.coordinator.stop(error),",
-    replace: "onStoreUnusable: () => this.#loop.abandonStore(),",
+    find: "onFatalError: (error) => this.coordinator.stop(error),",
+    replace: "onFatalError: () => this.#loop.abandonStore(),",
     breaks: "a store that must not be used is not written to",
   },
   {
@@ -231,6 +231,13 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     file: "worker/worker-loop.js",
     find: "if (!this.#started || this.#storeUnusable)",
     replace: "if (!this.#started)",
+    breaks: "a store that must not be used is not written to",
+  },
+  {
+    name: "a stopped engine lets its host's calls reach the store",
+    file: "coordinator/coordinator.js",
+    find: "if (stopsEngine(error)) this.#committer.end(error);",
+    replace: "",
     breaks: "a store that must not be used is not written to",
   },
 ];
