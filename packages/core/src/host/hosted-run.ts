@@ -1,12 +1,15 @@
 import type { RunSummary } from "../engine/run-handle.ts";
 import { checkRunId } from "../model/names.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
+import { optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { Status } from "../model/run.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
 import type { SendOptions } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
-import { type NamespaceOptions, namespaceOf } from "./namespace.ts";
+import { KV_DRIVER, NAMESPACE_KINDS, type NamespaceOptions, namespaceOf } from "./namespace.ts";
+
+const OPTIONS = optionTable<NamespaceOptions>("hostedRun", NAMESPACE_KINDS);
 
 /** A handle of a run in a host's storage. If `runWorkflow` is not executing the run, each call opens the namespace and closes it. */
 export interface HostedRun<Output = unknown> {
@@ -26,12 +29,11 @@ export interface HostedRun<Output = unknown> {
 }
 
 /** Returns a handle to query a run and to send to it, without executing it. */
-export function hostedRun<Output = unknown>(
-  id: string,
-  driver: KvDriver,
-  options: NamespaceOptions = {},
-): HostedRun<Output> {
-  const namespace = namespaceOf(driver, checkRunId(id));
+export function hostedRun<Output = unknown>(id: string, driver: KvDriver, given?: NamespaceOptions): HostedRun<Output> {
+  checkRunId(id);
+  readArgument(KV_DRIVER, driver, "driver");
+  const options = readOptions(OPTIONS, given);
+  const namespace = namespaceOf(driver, id);
   const summary = (): Promise<RunSummary | null> => namespace.use((engine) => engine.get(id), options);
   return {
     id,

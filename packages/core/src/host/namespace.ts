@@ -1,6 +1,7 @@
-import type { EngineOptions } from "../engine/config.ts";
+import { ENGINE_KINDS, type EngineOptions } from "../engine/config.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { PawlError } from "../model/errors.ts";
+import { kinds, type OptionKinds } from "../model/option-check.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
 import { KvStore } from "../store/kv/kv-store.ts";
 
@@ -8,6 +9,23 @@ import { KvStore } from "../store/kv/kv-store.ts";
 const POLL = "1 hour";
 
 export type NamespaceOptions = Omit<EngineOptions, "store" | "poll">;
+
+const { store: _store, poll: _poll, ...NAMESPACE } = ENGINE_KINDS;
+
+/** The kinds of these options, for each table that has them. */
+export const NAMESPACE_KINDS = NAMESPACE satisfies OptionKinds<NamespaceOptions>;
+
+export const KV_DRIVER = kinds.withMethods(
+  "a driver of the host's storage",
+  "get",
+  "set",
+  "delete",
+  "deletePrefix",
+  "list",
+  "batch",
+  "setAlarm",
+  "clearAlarm",
+);
 
 /** An open engine on a namespace. */
 export interface OpenEngine {

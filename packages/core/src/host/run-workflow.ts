@@ -1,11 +1,13 @@
 import type { EngineOptions } from "../engine/config.ts";
 import { PawlError } from "../model/errors.ts";
+import { kinds, optionTable, readOptions } from "../model/option-check.ts";
 import { isTerminal, type OpenWait, type Status } from "../model/run.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
+import { checkWorkflow } from "../workflow/workflow.ts";
 import { type HostedRun, hostedRun } from "./hosted-run.ts";
-import { type Namespace, type NamespaceOptions, namespaceOf, type OpenEngine } from "./namespace.ts";
+import { NAMESPACE_KINDS, type Namespace, type NamespaceOptions, namespaceOf, type OpenEngine } from "./namespace.ts";
 
 export interface RunWorkflowOptions extends Omit<EngineOptions, "store" | "workflows" | "hotRuns" | "poll"> {
   /**
@@ -38,6 +40,13 @@ export interface RunningWorkflow<Output> extends HostedRun<Output> {
   evict(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
+const { hotRuns: _hotRuns, ...KINDS } = NAMESPACE_KINDS;
+
+const OPTIONS = optionTable<RunWorkflowOptions>("runWorkflow", { ...KINDS, mode: kinds.oneOf("yield", "live") });
+const EVICT_OPTIONS = optionTable<{ readonly drainMs?: number }>("evict", {
+  drainMs: kinds.number(0, Number.POSITIVE_INFINITY),
+});
+
 const DRAIN_MS = 10_000;
 
 /**
@@ -54,13 +63,12 @@ export function runWorkflow<Input, Output>(
   workflow: Workflow<Input, Output>,
   input: Input,
   driver: KvDriver,
-  options: RunWorkflowOptions = {},
+  options?: RunWorkflowOptions,
 ): RunningWorkflow<Output> {
-  const { mode = "yield", workflows = [], ...rest } = options;
-  if (mode !== "yield" && mode !== "live") {
-    throw new PawlError("OPTION_INVALID", `mode must be "yield" or "live"; got ${String(mode)}`);
-  }
-  const all = [workflow as AnyWorkflow, ...workflows.filter((each) => each !== workflow)];
+  const { mode = "yield", workflows = [], ...rest } = readOptions(OPTIONS, options);
+  const own = checkWorkflow(workflow as AnyWorkflow);
+  const others = workflows.filter((each) => each !== workflow).map(checkWorkflow);
+  const all = [own, ...others];
   const settings = { ...rest, workflows: all, ...(mode === "yield" ? { hotRuns: 0 } : {}) };
   const handle = hostedRun<Output>(id, driver, settings);
   const hosting = new Hosting<Input, Output>(id, workflow, namespaceOf(driver, id), mode, settings);
@@ -70,7 +78,8 @@ export function runWorkflow<Input, Output>(
   return {
     ...handle,
     result,
-    async evict({ drainMs = DRAIN_MS } = {}) {
+    async evict(given) {
+      const { drainMs = DRAIN_MS } = readOptions(EVICT_OPTIONS, given);
       hosting.evict(drainMs);
       await result;
     },

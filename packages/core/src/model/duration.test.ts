@@ -113,7 +113,9 @@ describe("parseDuration", () => {
       expect(() => parseDuration(value, "timeout of step charge")).toThrow(
         expect.objectContaining({
           code: "DURATION_INVALID",
-          message: expect.stringMatching(new RegExp(`^timeout of step charge: .* is not a duration: .*${reason}`, "s")),
+          message: expect.stringMatching(
+            new RegExp(`^timeout of step charge must be a duration: .*${reason}.*; got `, "s"),
+          ),
         }),
       );
     },
@@ -121,9 +123,9 @@ describe("parseDuration", () => {
 
   test("the error about an invalid duration contains its name and value", () => {
     expect(() => parseDuration("1 fortnight", "timeout of step charge")).toThrow(
-      'timeout of step charge: "1 fortnight" is not a duration: unknown unit fortnight; use ms, s, m, h, d or w',
+      'timeout of step charge must be a duration: unknown unit fortnight; use ms, s, m, h, d or w; got "1 fortnight"',
     );
-    expect(() => parseDuration(null, "sleep")).toThrow("sleep: null is not a duration: pass ms");
+    expect(() => parseDuration(null, "sleep")).toThrow(/^sleep must be a duration: pass ms.*; got null$/);
   });
 
   test("any value is parsed to an integer number of ms in range, or gets the typed error", () => {

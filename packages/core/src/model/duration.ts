@@ -1,5 +1,5 @@
 import { PawlError } from "./errors.ts";
-import { textOf } from "./payload-values.ts";
+import { shortText } from "./payload-values.ts";
 
 /** Milliseconds, a text such as `10 minutes` or `1h 30m`, or ISO 8601 such as `PT10S`. */
 export type Duration = number | string;
@@ -113,8 +113,7 @@ function sumMs(parts: readonly Part[]): number {
 }
 
 function invalid(value: unknown, what: string, flaw: string): PawlError {
-  const shown = typeof value === "string" ? JSON.stringify(value.slice(0, TEXT_CHARACTERS_MAX)) : textOf(value);
-  return new PawlError("DURATION_INVALID", `${what}: ${shown} is not a duration: ${flaw}`);
+  return new PawlError("DURATION_INVALID", `${what} must be a duration: ${flaw}; got ${shortText(value)}`);
 }
 
 /** Formats a duration for messages by its two largest units: `2 d 3 h`, `1 min 30 s`, `1.5 s`, `250 ms`. Rounds down. */

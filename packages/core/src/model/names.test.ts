@@ -3,20 +3,20 @@ import { describe, expect, test } from "vitest";
 import { nextLocation, scopeAt } from "./location.ts";
 import { checkName, checkRunId, childRunId } from "./names.ts";
 
-const unfit: readonly (readonly [string, unknown, string])[] = [
-  ["empty", "", "is empty"],
-  ["too long", "x".repeat(256), "is longer than 255 characters"],
-  ["NUL", "a\0b", "contains a control character or half a surrogate pair"],
-  ["a line break", "a\n", "contains a control character or half a surrogate pair"],
-  ["DEL", "a\x7f", "contains a control character or half a surrogate pair"],
-  ["a C1 control", "a\x85", "contains a control character or half a surrogate pair"],
-  ["the first half of a pair", "a\ud83d", "contains a control character or half a surrogate pair"],
-  ["the second half of a pair", "\udca5b", "contains a control character or half a surrogate pair"],
-  ["a number", 5, "is not a string"],
-  ["undefined", undefined, "is not a string"],
-  ["null", null, "is not a string"],
-  ["an array of a text", ["a"], "is not a string"],
-  ["a String object", Object("a"), "is not a string"],
+const unfit: readonly (readonly [string, unknown])[] = [
+  ["empty", ""],
+  ["too long", "x".repeat(256)],
+  ["NUL", "a\0b"],
+  ["a line break", "a\n"],
+  ["DEL", "a\x7f"],
+  ["a C1 control", "a\x85"],
+  ["the first half of a pair", "a\ud83d"],
+  ["the second half of a pair", "\udca5b"],
+  ["a number", 5],
+  ["undefined", undefined],
+  ["null", null],
+  ["an array of a text", ["a"]],
+  ["a String object", Object("a")],
 ];
 
 const fit = [
@@ -43,23 +43,21 @@ describe("checkRunId", () => {
     expect(checkRunId(id)).toBe(id);
   });
 
-  test.each(unfit)("a run id may not be %s", (_, id, flaw) => {
+  test.each(unfit)("a run id may not be %s", (_, id) => {
     expect(() => checkRunId(id)).toThrow(
-      expect.objectContaining({ code: "ID_INVALID", message: expect.stringContaining(flaw) }),
+      expect.objectContaining({ code: "ID_INVALID", message: expect.stringMatching(/^run id must be .*; got ./) }),
     );
   });
 
   test("a run id chosen by a caller must not contain `//`", () => {
     for (const id of ["a//b", "//", "///", "a//", "//a"]) {
-      expect(() => checkRunId(id)).toThrow(
-        `run id ${JSON.stringify(id)} contains \`//\`, which is reserved for the ids of children`,
-      );
+      expect(() => checkRunId(id)).toThrow(/^run id must be .*without `\/\/`/);
     }
   });
 
   test("the error about a long run id contains only its beginning", () => {
-    expect(() => checkRunId("a\nb")).toThrow('run id "a\\nb" contains a control character');
-    expect(() => checkRunId("y".repeat(10_000))).toThrow(/^.{1,200}$/);
+    expect(() => checkRunId("a\nb")).toThrow('; got "a\\nb"');
+    expect(() => checkRunId("y".repeat(10_000))).toThrow(/^.{1,250}$/);
   });
 });
 
@@ -68,11 +66,11 @@ describe("checkName", () => {
     expect(checkName(name, "step name")).toBe(name);
   });
 
-  test.each(unfit)("a name may not be %s", (_, name, flaw) => {
+  test.each(unfit)("a name may not be %s", (_, name) => {
     expect(() => checkName(name, "step name")).toThrow(
       expect.objectContaining({
         code: "NAME_INVALID",
-        message: expect.stringMatching(new RegExp(`^step name .*${flaw}`)),
+        message: expect.stringMatching(/^step name must be text of 1 to 255 characters.*; got ./),
       }),
     );
   });

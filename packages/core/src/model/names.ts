@@ -1,6 +1,6 @@
 import { PawlError } from "./errors.ts";
 import { hash128 } from "./hash.ts";
-import { textOf } from "./payload-values.ts";
+import { shortText } from "./payload-values.ts";
 
 /** Control characters and halves of surrogate pairs: some stores cannot store them, and users cannot see them. */
 const UNFIT = /[\p{Cc}\p{Surrogate}]/u;
@@ -11,27 +11,26 @@ const CHARACTERS_MAX = 255;
 const CHILD_ID_CHARACTERS_MAX = 400;
 const CHILD_ID_PREFIX_CHARACTERS = 200;
 
-/** Checks an id that a caller chose for a new run. Ids of children are made by `childRunId` and need no check. */
-export function checkRunId(id: unknown): string {
+const RUN_ID = `text of 1 to ${CHARACTERS_MAX} characters, without \`//\`, control characters and halves of surrogate pairs`;
+const TARGET = `text of 1 to ${CHILD_ID_CHARACTERS_MAX} characters, without control characters and halves of surrogate pairs`;
+const NAME = `text of 1 to ${CHARACTERS_MAX} characters, without control characters and halves of surrogate pairs`;
+
+/** Checks an id that a caller chose for a run. `childRunId` makes the ids of children. `what` names the id in the error. */
+export function checkRunId(id: unknown, what = "run id"): string {
   if (typeof id === "string" && id !== "" && id.length <= CHARACTERS_MAX && !UNFIT_ID.test(id)) return id;
-  const holdsSeparator = typeof id === "string" && id.includes("//");
-  const flaw = holdsSeparator ? "contains `//`, which is reserved for the ids of children" : flawOf(id);
-  throw new PawlError("ID_INVALID", `run id ${shown(id)} ${flaw}`);
+  throw new PawlError("ID_INVALID", `${what} must be ${RUN_ID}; got ${shortText(id)}`);
 }
 
 /** Checks the id of an existing run: chosen by a caller, or made by `childRunId`. */
-export function checkTarget(id: unknown): string {
+export function checkTarget(id: unknown, what = "run id"): string {
   if (typeof id === "string" && id !== "" && id.length <= CHILD_ID_CHARACTERS_MAX && !UNFIT.test(id)) return id;
-  throw new PawlError(
-    "ID_INVALID",
-    `run id ${shown(id)} ${typeof id === "string" && id.length > CHILD_ID_CHARACTERS_MAX ? "is too long" : flawOf(id)}`,
-  );
+  throw new PawlError("ID_INVALID", `${what} must be ${TARGET}; got ${shortText(id)}`);
 }
 
-/** Checks a name of a workflow, step, message or topic. `what` names the kind in the error. */
+/** Checks a name of a workflow, step, message or topic. `what` names it in the error. */
 export function checkName(name: unknown, what: string): string {
   if (typeof name === "string" && name !== "" && name.length <= CHARACTERS_MAX && !UNFIT.test(name)) return name;
-  throw new PawlError("NAME_INVALID", `${what} ${shown(name)} ${flawOf(name)}`);
+  throw new PawlError("NAME_INVALID", `${what} must be ${NAME}; got ${shortText(name)}`);
 }
 
 /**
@@ -61,16 +60,4 @@ export function visibleRunId(id: string): string {
 function prefixOf(id: string): string {
   const prefix = id.slice(0, CHILD_ID_PREFIX_CHARACTERS);
   return UNFIT.test(prefix) ? prefix.slice(0, -1) : prefix;
-}
-
-function flawOf(value: unknown): string {
-  if (typeof value !== "string") return "is not a string";
-  if (value === "") return "is empty";
-  if (value.length > CHARACTERS_MAX) return `is longer than ${CHARACTERS_MAX} characters`;
-  return "contains a control character or half a surrogate pair";
-}
-
-function shown(value: unknown): string {
-  const text = typeof value === "string" ? JSON.stringify(value) : textOf(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -109,6 +109,14 @@ export function textOf(value: unknown): string {
   return attempt(() => objectText(value), "an unreadable object");
 }
 
+const SHORT_CHARACTERS_MAX = 80;
+
+/** Any value as an error shows it: a text in quotes, and never long. */
+export function shortText(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value.slice(0, SHORT_CHARACTERS_MAX + 1)) : textOf(value);
+  return text.length > SHORT_CHARACTERS_MAX ? `${text.slice(0, SHORT_CHARACTERS_MAX)}…` : text;
+}
+
 function objectText(value: object): string {
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   const kind = Object.prototype.toString.call(value);

@@ -1,5 +1,5 @@
-import { type Duration, parseDuration } from "./duration.ts";
-import { PawlError } from "./errors.ts";
+import type { Duration } from "./duration.ts";
+import { kinds, type OptionKinds, readArgument } from "./option-check.ts";
 
 /** Limits of runs. A run gets a warning at 50 % and at 80 % of each limit, and fails at 100 %. Default: no limits. */
 export interface PolicyOptions {
@@ -14,32 +14,33 @@ export interface PolicyOptions {
 export const LIMITS = ["maxRunDuration", "maxSuspendDuration", "maxJournalRecords"] as const;
 export type LimitName = (typeof LIMITS)[number];
 
+const PERIOD = kinds.either(kinds.literal(false), kinds.period);
+
+/** The kinds of these options, for each table that has them. */
+export const POLICY_KINDS = {
+  maxRunDuration: PERIOD,
+  maxSuspendDuration: PERIOD,
+  maxJournalRecords: kinds.either(kinds.literal(false), kinds.integer(1)),
+} as const satisfies OptionKinds<PolicyOptions>;
+
 /** The limits of a run, in ms and in records. Null means unlimited. */
 export type RunPolicy = Readonly<Record<LimitName, number | null>>;
 
 export const NO_POLICY: RunPolicy = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };
 
-/** Resolves options; an omitted option has the value in `defaults`. `owner` follows an option's name in errors: ` of workflow order`. */
-export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy, owner = ""): RunPolicy {
-  const { maxRunDuration, maxSuspendDuration, maxJournalRecords } = options;
+/** Resolves options. An omitted option has the value in `defaults`. */
+export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy): RunPolicy {
   return {
-    maxRunDuration: duration(maxRunDuration, defaults.maxRunDuration, `maxRunDuration${owner}`),
-    maxSuspendDuration: duration(maxSuspendDuration, defaults.maxSuspendDuration, `maxSuspendDuration${owner}`),
-    maxJournalRecords: records(maxJournalRecords, defaults.maxJournalRecords, `maxJournalRecords${owner}`),
+    maxRunDuration: limit(options, defaults, "maxRunDuration"),
+    maxSuspendDuration: limit(options, defaults, "maxSuspendDuration"),
+    maxJournalRecords: limit(options, defaults, "maxJournalRecords"),
   };
 }
 
-function duration(value: Duration | false | undefined, by: number | null, option: string): number | null {
-  if (value === undefined) return by;
-  if (value === false) return null;
-  const ms = parseDuration(value, option);
-  if (ms > 0) return ms;
-  throw new PawlError("OPTION_INVALID", `${option} must be longer than 0; got ${value}`);
-}
-
-function records(value: number | false | undefined, by: number | null, option: string): number | null {
-  if (value === undefined) return by;
-  if (value === false) return null;
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new PawlError("OPTION_INVALID", `${option} must be a positive integer; got ${value}`);
+/** The kind of a period returns ms. */
+function limit(options: PolicyOptions, defaults: RunPolicy, name: LimitName): number | null {
+  const given = options[name];
+  if (given === undefined) return defaults[name];
+  const value: unknown = readArgument(POLICY_KINDS[name], given, name);
+  return value === false ? null : Number(value);
 }

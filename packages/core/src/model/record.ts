@@ -4,36 +4,39 @@ import type { Payload } from "./run.ts";
  * The kind of command that a record completes. `retry` and `operator` complete no command: after a `retry` the step stays open, and its
  * next attempt starts at the time in `detail`; an `operator` record stores an operator action, and replay skips it.
  */
-export type RecordKind =
-  | "step"
-  | "transaction"
-  | "retry"
-  | "sleep"
-  | "listen"
-  | "event"
-  | "select"
-  | "child"
-  | "spawn"
+export const RECORD_KINDS = [
+  "step",
+  "transaction",
+  "retry",
+  "sleep",
+  "listen",
+  "event",
+  "select",
+  "child",
+  "spawn",
   /** A child was requested to cancel, because its branch lost a race. */
-  | "cancel"
-  | "send"
-  | "emit"
+  "cancel",
+  "send",
+  "emit",
   /** The program stops here and its steps are rolled back. The payload is the reason; the detail is the final status. */
-  | "compensate"
+  "compensate",
   /** A step was rolled back. The location is the step's, followed by `~rollback`. */
-  | "rollback"
+  "rollback",
   /** Earlier steps are no longer rolled back. */
-  | "checkpoint"
-  | "operator"
+  "checkpoint",
+  "operator",
   /** A run has reached 50 % or 80 % of a limit. Replay skips it. */
-  | "warning"
+  "warning",
   /** Parallel branches have started. The detail contains their names. */
-  | "join"
-  | "race"
+  "join",
+  "race",
   /** The state of a loop before an iteration, or the loop's result. The detail contains the iteration at which a replay starts. */
-  | "loop"
+  "loop",
   /** The version that `ctx.getVersion` returns to this run. */
-  | "version";
+  "version",
+] as const;
+
+export type RecordKind = (typeof RECORD_KINDS)[number];
 
 /** How a command ended. A timeout is a separate outcome, so no payload can be mistaken for it. */
 export type Outcome = "ok" | "failed" | "timedOut";

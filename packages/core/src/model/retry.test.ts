@@ -59,7 +59,7 @@ describe("retry options", () => {
     [{ initialMs: 10, maxMs: 5 }, "retry.maxMs must be at least retry.initialMs, 10; got 5"],
     [
       { attempts: 3 },
-      "retry must be an object with the keys maxAttempts, initialMs, factor, maxMs, jitter, shouldRetry; got attempts",
+      'unknown option "attempts" of retry; use maxAttempts, initialMs, factor, maxMs, jitter, shouldRetry',
     ],
     [true, "retry must be false or an object; got true"],
     [null, "retry must be false or an object; got null"],

@@ -1,6 +1,5 @@
 import { type Duration, parseDuration } from "./duration.ts";
-import { PawlError } from "./errors.ts";
-import { textOf } from "./payload-values.ts";
+import { kinds, notAllowed, type OptionKind, optionTable, readArgument } from "./option-check.ts";
 
 /** When and how often a failed step body is retried. */
 export interface RetryPolicy {
@@ -46,30 +45,27 @@ export const DEFAULT_RETRY: ResolvedRetry = {
 
 export const ATTEMPTS_MAX = 1_000_000;
 const FACTOR_MAX = 1_000;
-const OPTIONS: ReadonlySet<string> = new Set(Object.keys(DEFAULT_RETRY));
+
+const RETRY_OPTIONS = optionTable<RetryOptions>("retry", {
+  maxAttempts: kinds.integer(1, ATTEMPTS_MAX),
+  initialMs: kinds.duration,
+  factor: kinds.number(1, FACTOR_MAX),
+  maxMs: kinds.duration,
+  jitter: kinds.number(0, 1),
+  shouldRetry: kinds.callback,
+});
+
+export const RETRY_POLICY: OptionKind<RetryOptions> = kinds.options(RETRY_OPTIONS);
+/** `false` means one attempt. */
+export const RETRY: OptionKind<RetryOptions | false> = kinds.either(kinds.literal(false), RETRY_POLICY);
 
 /** Returns the complete policy. `false` means one attempt. */
-export function resolveRetry(options: RetryOptions | false | undefined, fallback: ResolvedRetry): ResolvedRetry {
-  if (options === undefined) return fallback;
+export function resolveRetry(given: RetryOptions | false | undefined, fallback: ResolvedRetry): ResolvedRetry {
+  if (given === undefined) return fallback;
+  const options = readArgument(RETRY, given, "retry");
   if (options === false) return { ...fallback, maxAttempts: 1 };
-  if (typeof options !== "object" || options === null) throw invalid("retry", options, "false or an object");
-  for (const key of Object.keys(options)) {
-    if (!OPTIONS.has(key)) throw invalid("retry", key, `an object with the keys ${[...OPTIONS].join(", ")}`);
-  }
   const { maxAttempts = fallback.maxAttempts, factor = fallback.factor, jitter = fallback.jitter } = options;
-  const shouldRetry = options.shouldRetry ?? fallback.shouldRetry;
-  if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1 && maxAttempts <= ATTEMPTS_MAX)) {
-    throw invalid("retry.maxAttempts", maxAttempts, `an integer from 1 to ${ATTEMPTS_MAX}`);
-  }
-  if (!(typeof factor === "number" && factor >= 1 && factor <= FACTOR_MAX)) {
-    throw invalid("retry.factor", factor, `a number from 1 to ${FACTOR_MAX}`);
-  }
-  if (!(typeof jitter === "number" && jitter >= 0 && jitter <= 1)) {
-    throw invalid("retry.jitter", jitter, "a number from 0 to 1");
-  }
-  if (shouldRetry !== null && typeof shouldRetry !== "function") {
-    throw invalid("retry.shouldRetry", shouldRetry, "a function");
-  }
+  const { shouldRetry = fallback.shouldRetry } = options;
   return { maxAttempts, factor, jitter, shouldRetry, ...resolveWaits(options, fallback) };
 }
 
@@ -78,16 +74,12 @@ function resolveWaits(options: RetryOptions, fallback: RetryPolicy): Pick<RetryP
   const initialMs = options.initialMs === undefined ? null : parseDuration(options.initialMs, "retry.initialMs");
   const maxMs = options.maxMs === undefined ? null : parseDuration(options.maxMs, "retry.maxMs");
   if (initialMs !== null && maxMs !== null) {
-    if (maxMs < initialMs) throw invalid("retry.maxMs", maxMs, `at least retry.initialMs, ${initialMs}`);
+    if (maxMs < initialMs) throw notAllowed("retry.maxMs", `at least retry.initialMs, ${initialMs}`, maxMs);
     return { initialMs, maxMs };
   }
   if (initialMs !== null) return { initialMs, maxMs: Math.max(initialMs, fallback.maxMs) };
   if (maxMs !== null) return { initialMs: Math.min(maxMs, fallback.initialMs), maxMs };
   return { initialMs: fallback.initialMs, maxMs: fallback.maxMs };
-}
-
-function invalid(option: string, value: unknown, allowed: string): PawlError {
-  return new PawlError("OPTION_INVALID", `${option} must be ${allowed}; got ${textOf(value)}`);
 }
 
 /**

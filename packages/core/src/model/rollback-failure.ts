@@ -1,5 +1,6 @@
 import { type Failure, isFailure } from "./failure.ts";
 import type { Codec } from "./payload.ts";
+import { read } from "./payload-values.ts";
 import type { Payload } from "./run.ts";
 
 /** A rollback that failed finally. The effect of its step remains. */
@@ -27,15 +28,19 @@ export function withRollbackFailures(codec: Codec, reason: Payload, failures: re
   }
 }
 
+/** The longest chain of causes that is searched. A chain may be a cycle. */
+const CAUSES_MAX = 100;
+
 /**
  * Returns the failed rollbacks of a run, from the error that `result()` rejects with or from the error in the run's row. Empty if every
  * rollback succeeded.
  */
 export function rollbackFailures(error: unknown): readonly RollbackFailure[] {
-  for (let current = error; typeof current === "object" && current !== null; ) {
-    const found = (current as Record<string, unknown>)[DETAIL];
+  let current = error;
+  for (let depth = 0; depth < CAUSES_MAX; depth += 1) {
+    const found = read(current, DETAIL);
     if (Array.isArray(found)) return found as readonly RollbackFailure[];
-    current = (current as { readonly cause?: unknown }).cause;
+    current = read(current, "cause");
   }
   return [];
 }

@@ -1,5 +1,4 @@
 import { PawlError } from "../model/errors.ts";
-import { checkName } from "../model/names.ts";
 import type { RewriteOp } from "../model/op.ts";
 import {
   type OperatorAction,
@@ -7,6 +6,7 @@ import {
   operatorActionOf,
   operatorRecord,
 } from "../model/operator-action.ts";
+import { kinds, type OptionKinds } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, NewRecord } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
@@ -21,6 +21,9 @@ export interface ActOptions {
   /** The reason. Stored in the journal. */
   readonly why?: string;
 }
+
+/** The kinds of these options, for each table that has them. */
+export const ACT_KINDS = { id: kinds.name, by: kinds.text, why: kinds.text } as const satisfies OptionKinds<ActOptions>;
 
 export interface RewindOptions extends ActOptions {
   /** Whether children started by dropped records are cancelled or keep running. Default `cancel`. */
@@ -56,7 +59,7 @@ export interface Planned<Result> {
 }
 
 export function actionId(options: ActOptions, fresh: () => string): string {
-  return options.id === undefined ? fresh() : checkName(options.id, "id of the operator action");
+  return options.id ?? fresh();
 }
 
 export function actionRecord<Result>(

@@ -28,11 +28,7 @@ interface CutRequest {
 
 /** Cuts a journal before the record at a location or seq. Throws if that is not allowed. */
 export function cutOf(request: CutRequest, records: readonly JournalRecord[]): Cut {
-  const { runId, at } = request;
-  if (typeof at !== "string" && !(Number.isSafeInteger(at) && at >= 0)) {
-    throw new PawlError("OPTION_INVALID", `at must be a location or a seq of run ${runId}; got ${String(at)}`);
-  }
-  return orThrow(request, cutAt(records, at));
+  return orThrow(request, cutAt(records, request.at));
 }
 
 function orThrow({ kind, runId, at }: CutRequest, cut: Cut | CutRefusal): Cut {

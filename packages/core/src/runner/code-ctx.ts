@@ -2,6 +2,7 @@ import type { Duration } from "../model/duration.ts";
 import { hash32, hash128 } from "../model/hash.ts";
 import { nextLocation, scopeAt } from "../model/location.ts";
 import { visibleRunId } from "../model/names.ts";
+import { kinds, readArgument } from "../model/option-check.ts";
 import type { RecordKind } from "../model/record.ts";
 import { DEFAULT_RETRY, type ResolvedRetry, resolveRetry } from "../model/retry.ts";
 import { checkSchema } from "../model/schema.ts";
@@ -222,7 +223,9 @@ export class CodeCtx implements Ctx {
   }
   log(text: string, fields: Readonly<Record<string, unknown>> = {}): void {
     const { host, settings } = this.#branch;
-    if (host.live) settings.log("info", text, { run: host.runId, ...fields });
+    readArgument(kinds.text, text, "text of the log line");
+    const named = readArgument(kinds.map(kinds.value), fields, "fields of the log line");
+    if (host.live) settings.log("info", text, { run: host.runId, ...named });
   }
 
   /** Different for each call, the same in every replay. */

@@ -66,7 +66,7 @@ interface RunOf {
   readonly version: number;
 }
 
-function policyOf({ name, options }: AnyWorkflow, policy: RunPolicy): RunPolicy | null {
-  const own = resolvePolicy(options, policy, ` of workflow ${name}`);
+function policyOf({ options }: AnyWorkflow, policy: RunPolicy): RunPolicy | null {
+  const own = resolvePolicy(options, policy);
   return LIMITS.some((limit) => own[limit] !== null) ? own : null;
 }

@@ -1,4 +1,5 @@
-import type { World } from "../engine/config.ts";
+import { STORE, type World } from "../engine/config.ts";
+import { kinds, readArgument } from "../model/option-check.ts";
 import type { Store } from "../store/store.ts";
 import { intercepted } from "./intercepted.ts";
 
@@ -7,6 +8,8 @@ export interface CrashAt {
   readonly commit: number;
   readonly applied: boolean;
 }
+
+const CRASH_AT = kinds.nullable(kinds.record<CrashAt>("the crash", { commit: kinds.integer(1), applied: kinds.flag }));
 
 /** The store of one process that can crash. */
 export interface Crashable {
@@ -25,6 +28,8 @@ export interface Crashable {
  * commit, which is applied if `applied` is true.
  */
 export function crashable(store: Store, at: CrashAt | null = null): Crashable {
+  readArgument(STORE, store, "store");
+  readArgument(CRASH_AT, at, "at");
   let crashed = false;
   let commits = 0;
   const faulty = intercepted(store, async (call, proceed) => {

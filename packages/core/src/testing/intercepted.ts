@@ -1,3 +1,5 @@
+import { STORE } from "../engine/config.ts";
+import { kinds, readArgument } from "../model/option-check.ts";
 import type { Transition } from "../model/transition.ts";
 import type { Reader, Store } from "../store/store.ts";
 
@@ -15,6 +17,8 @@ export type Intercept = <T>(call: StoreCall, proceed: () => Promise<T>) => Promi
 
 /** A store whose calls pass through `intercept`, which may count, delay, fail or drop them. */
 export function intercepted(store: Store, intercept: Intercept): Store {
+  readArgument(STORE, store, "store");
+  readArgument(kinds.callback, intercept, "intercept");
   const through = <T>(
     method: StoreCall["method"],
     proceed: () => Promise<T>,

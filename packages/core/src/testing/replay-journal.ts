@@ -9,6 +9,7 @@ import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Loaded } from "../store/store.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
+import { checkWorkflow } from "../workflow/workflow.ts";
 import { virtualWorld } from "./virtual-world.ts";
 import { programSettings } from "./wrapped-program.ts";
 
@@ -38,7 +39,7 @@ export async function replayJournal<Input, Output>(
   workflow: Workflow<Input, Output>,
   exported: RunExport | string,
 ): Promise<ReplayedJournal> {
-  const any = workflow as unknown as AnyWorkflow;
+  const any = checkWorkflow(workflow as unknown as AnyWorkflow);
   const run = readExport(exported).runs.find((each) => each.workflow === any.name);
   if (run === undefined) throw new PawlError("WORKFLOW_UNKNOWN", `the export has no run of workflow ${any.name}`);
   const rejections = trackUnhandledRejections(() => undefined);

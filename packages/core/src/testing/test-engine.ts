@@ -1,18 +1,20 @@
-import type { EngineOptions } from "../engine/config.ts";
+import { ENGINE_KINDS, type EngineOptions } from "../engine/config.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import type { StartOptions } from "../engine/op-builders.ts";
 import type { RunHandle } from "../engine/run-handle.ts";
 import type { Duration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
+import { kinds, optionTable, readOptions } from "../model/option-check.ts";
 import { isTerminal, type Status } from "../model/run.ts";
 import { isThenable } from "../runner/step-attempt.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow, SendOptions, Workflow } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
-import { type StepStubs, withStub } from "./step-stubs.ts";
-import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
+import { checkWorkflow } from "../workflow/workflow.ts";
+import { type StepStub, type StepStubs, withStub } from "./step-stubs.ts";
+import { SEED, type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 import { programSettings, wrapWorkflow } from "./wrapped-program.ts";
 
 export interface TestEngineOptions extends Omit<EngineOptions, "store" | "world" | "workflows"> {
@@ -56,6 +58,16 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
+const { store: _store, world: _world, ...KINDS } = ENGINE_KINDS;
+
+const OPTIONS = optionTable<TestEngineOptions>("testEngine", {
+  ...KINDS,
+  workflows: kinds.required(KINDS.workflows),
+  steps: kinds.map<StepStub>(kinds.callback),
+  now: kinds.either(kinds.time, kinds.date),
+  seed: SEED,
+});
+
 /** Long intervals: there is no other worker, and each heartbeat and poll would be one more timer to fire. */
 const SINGLE_WORKER = { poll: "30 days", lease: "90 days" } as const;
 /** How long a step body that performs I/O stops the time. It may wait for its own timeout, so the time must pass eventually. */
@@ -74,7 +86,8 @@ const OPEN: readonly Status[] = ["pending", "running", "suspended", "compensatin
  * ```
  */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
-  const { workflows, steps = {}, now, seed, ...rest } = options;
+  const { workflows: given, steps = {}, now, seed, ...rest } = readOptions(OPTIONS, options);
+  const workflows = given.map(checkWorkflow);
   const startAt = now === undefined ? {} : { now: Number(now) };
   const world = virtualWorld({ ...startAt, ...(seed === undefined ? {} : { seed }) });
   const settings = { log: () => undefined, ...SINGLE_WORKER, ...rest, store: memoryStore(), world };

@@ -1,5 +1,6 @@
 import type { World } from "../engine/config.ts";
-import { type Duration, parseDuration } from "../model/duration.ts";
+import { DURATION_MS_MAX, type Duration, parseDuration } from "../model/duration.ts";
+import { kinds, notAllowed, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type EventLoop, nodeEventLoop } from "../runtime/event-loop.ts";
 import { seededRandom } from "../runtime/random.ts";
@@ -22,7 +23,7 @@ export class VirtualClock implements Clock {
   #now: number;
 
   constructor(now: number) {
-    this.#now = now;
+    this.#now = readArgument(kinds.time, now, "now");
   }
 
   now(): number {
@@ -30,6 +31,7 @@ export class VirtualClock implements Clock {
   }
 
   wakeAt(at: number, callback: () => void): () => void {
+    if (Number.isNaN(at) || typeof at !== "number") throw notAllowed("at", "epoch ms", at);
     const timer = { at, callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
@@ -42,7 +44,7 @@ export class VirtualClock implements Clock {
 
   /** Sets the time, forwards or backwards, without firing timers. */
   set(now: number): void {
-    this.#now = now;
+    this.#now = readArgument(kinds.time, now, "now");
   }
 
   /** Fires the earliest due timer. Returns false if there is none. */
@@ -79,7 +81,18 @@ export function virtualClock(now = START_AT): VirtualClock {
   return new VirtualClock(now);
 }
 
-export function virtualWorld(options: { readonly now?: number; readonly seed?: number } = {}): VirtualWorld {
+interface WorldOptions {
+  readonly now?: number;
+  readonly seed?: number;
+}
+
+/** The kind of a seed. Any integer is one. */
+export const SEED = kinds.integer(Number.MIN_SAFE_INTEGER);
+
+const WORLD_OPTIONS = optionTable<WorldOptions>("virtualWorld", { now: kinds.time, seed: SEED });
+
+export function virtualWorld(given?: WorldOptions): VirtualWorld {
+  const options = readOptions(WORLD_OPTIONS, given);
   const clock = virtualClock(options.now);
   const eventLoop = new CountedEventLoop();
   const fireUntil = async (at: number): Promise<void> => {
@@ -103,7 +116,7 @@ export function virtualWorld(options: { readonly now?: number; readonly seed?: n
       clock.set(at);
     },
     async leap(ms) {
-      clock.set(clock.now() + ms);
+      clock.set(clock.now() + readArgument(kinds.number(-DURATION_MS_MAX, DURATION_MS_MAX), ms, "ms"));
       await fireUntil(clock.now());
     },
   };

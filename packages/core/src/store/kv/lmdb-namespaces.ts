@@ -1,3 +1,4 @@
+import { kinds, readArgument } from "../../model/option-check.ts";
 import type { KvDriver, KvEntry, KvWrite } from "./kv-driver.ts";
 import { type AlarmRow, afterPrefix, DriversByRun, earliestFirst, type Namespaces } from "./namespaces.ts";
 import { decodeTuple, encodeTuple } from "./tuple.ts";
@@ -17,8 +18,11 @@ export interface LmdbDatabase {
 const ROWS = 1;
 const ALARMS = 2;
 
+const DATABASE = kinds.withMethods("a database of the package lmdb", "get", "put", "remove", "getRange", "transaction");
+
 /** Stores namespaces in one LMDB database. LMDB rejects keys above 1,978 bytes. */
 export function lmdbNamespaces(database: LmdbDatabase): Namespaces {
+  readArgument(DATABASE, database, "database");
   const drivers = new DriversByRun((runId) => new LmdbDriver(database, runId));
   return {
     driver: (runId) => drivers.get(runId),

@@ -1,6 +1,12 @@
+import { checkRunId } from "../../model/names.ts";
+import { kinds, readArgument } from "../../model/option-check.ts";
 import type { KvDriver, KvEntry, KvWrite } from "./kv-driver.ts";
 import { type AlarmRow, earliestFirst, type Namespaces } from "./namespaces.ts";
 import { compareBytes, startsWith } from "./tuple.ts";
+
+const ENTRIES = kinds.list(kinds.record<KvEntry>("the entry", { key: kinds.bytes, value: kinds.bytes }), {
+  max: Number.MAX_SAFE_INTEGER,
+});
 
 /** A namespace in the memory of this process. For tests, and for hosts that store the entries elsewhere. */
 export interface MemoryDriver extends KvDriver {
@@ -11,7 +17,7 @@ export interface MemoryDriver extends KvDriver {
 }
 
 export function memoryDriver(entries: readonly KvEntry[] = []): MemoryDriver {
-  return new ProcessDriver(entries);
+  return new ProcessDriver(readArgument(ENTRIES, entries, "entries"));
 }
 
 /** Each method completes synchronously, so a batch is atomic. Data lives as long as the process. */
@@ -86,7 +92,7 @@ export function memoryNamespaces(): Namespaces {
   const drivers = new Map<string, MemoryDriver>();
   return {
     driver(runId) {
-      const driver = drivers.get(runId) ?? memoryDriver();
+      const driver = drivers.get(checkRunId(runId)) ?? memoryDriver();
       drivers.set(runId, driver);
       return driver;
     },

@@ -1,3 +1,4 @@
+import { checkRunId } from "../../model/names.ts";
 import type { KvDriver } from "./kv-driver.ts";
 
 /** An alarm of a run. */
@@ -25,7 +26,7 @@ export class DriversByRun {
   }
 
   get(runId: string): KvDriver {
-    const known = this.#drivers.get(runId)?.deref();
+    const known = this.#drivers.get(checkRunId(runId))?.deref();
     if (known !== undefined) return known;
     for (const [id, reference] of this.#drivers) if (reference.deref() === undefined) this.#drivers.delete(id);
     const driver = this.#create(runId);

@@ -1,3 +1,4 @@
+import { kinds, readArgument } from "../../model/option-check.ts";
 import type { KvDriver, KvEntry, KvWrite } from "./kv-driver.ts";
 import { type AlarmRow, afterPrefix, DriversByRun, type Namespaces } from "./namespaces.ts";
 
@@ -22,8 +23,11 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS pawl_alarm (run TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
+const CONNECTION = kinds.withMethods("an open SQLite connection", "exec", "prepare");
+
 /** Stores namespaces in one SQLite file. The caller must not open a transaction on the connection while a run is executed. */
 export function sqliteNamespaces(connection: SqliteConnection): Namespaces {
+  readArgument(CONNECTION, connection, "connection");
   connection.exec(SCHEMA);
   const drivers = new DriversByRun((runId) => new SqliteDriver(connection, runId));
   const alarms = connection.prepare("SELECT run AS runId, at FROM pawl_alarm ORDER BY at, run");

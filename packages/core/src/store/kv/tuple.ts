@@ -1,3 +1,7 @@
+import { PawlError } from "../../model/errors.ts";
+import { kinds, notAllowed, readArgument } from "../../model/option-check.ts";
+import { textOf } from "../../model/payload-values.ts";
+
 /**
  * Encodes lists of values as bytes in the format of FoundationDB's tuple layer. The bytes sort as the values do: null, bytes, text,
  * lists, integers, other numbers, false, true. If a list starts with another list, so do its bytes.
@@ -23,7 +27,12 @@ const FROM_TEXT = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function encodeTuple(items: readonly TupleItem[]): Uint8Array {
   const out: number[] = [];
-  for (const item of items) write(out, item, "top");
+  try {
+    for (const item of items) write(out, item, "top");
+  } catch (cause) {
+    if (cause instanceof PawlError) throw cause;
+    throw new PawlError("PAYLOAD_UNSUPPORTED", `a tuple must be a list of values; ${textOf(cause)}`, { cause });
+  }
   return Uint8Array.from(out);
 }
 
@@ -34,10 +43,13 @@ function write(out: number[], item: TupleItem, where: "top" | "inside"): void {
   else if (typeof item === "number") writeNumber(out, item);
   else if (typeof item === "string") writeBytes(out, CODE.text, TEXT.encode(item));
   else if (item instanceof Uint8Array) writeBytes(out, CODE.bytes, item);
-  else {
+  else if (Array.isArray(item)) {
     out.push(CODE.list);
     for (const inner of item) write(out, inner, "inside");
     out.push(0);
+  } else {
+    const allowed = "null, a boolean, a number, text, bytes or a list of them";
+    throw notAllowed("item of a tuple", allowed, item, "PAYLOAD_UNSUPPORTED");
   }
 }
 
@@ -77,11 +89,17 @@ function writeDouble(out: number[], value: number): void {
 
 /** Throws a TypeError if the bytes are not an encoded list. */
 export function decodeTuple(bytes: Uint8Array): readonly TupleItem[] {
+  readArgument(kinds.bytes, bytes, "bytes");
   const items: TupleItem[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const { item, next } = read(bytes, at);
-    items.push(item);
-    at = next;
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      const { item, next } = read(bytes, at);
+      items.push(item);
+      at = next;
+    }
+  } catch (cause) {
+    if (cause instanceof PawlError) throw cause;
+    throw new PawlError("PAYLOAD_CORRUPT", `these ${bytes.length} bytes are no tuple: ${textOf(cause)}`, { cause });
   }
   return items;
 }
@@ -162,8 +180,8 @@ function readDouble(bytes: Uint8Array, start: number): Read<number> {
   return { item: new DataView(bits.buffer).getFloat64(0), next: start + 8 };
 }
 
-function invalid(bytes: Uint8Array, at: number): Error {
-  return new TypeError(`invalid tuple: unexpected byte ${at} of ${bytes.length}`);
+function invalid(bytes: Uint8Array, at: number): PawlError {
+  return new PawlError("PAYLOAD_CORRUPT", `invalid tuple: unexpected byte ${at} of ${bytes.length}`);
 }
 
 /** Compares keys bytewise. Returns -1, 0 or 1. */

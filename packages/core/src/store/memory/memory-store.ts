@@ -1,3 +1,4 @@
+import { PawlError } from "../../model/errors.ts";
 import type { Run } from "../../model/run.ts";
 import { endedBy, type Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
@@ -47,7 +48,11 @@ export class ProcessStore implements MemoryStore {
   }
 
   now(): number {
-    if (this.#world === null) throw new Error("the store is not open");
+    if (this.#world === null)
+      throw new PawlError(
+        "STORE_UNAVAILABLE",
+        "the memory store is not open; create an engine on it, or omit keepOpen",
+      );
     return this.#world.now();
   }
 

@@ -1,7 +1,7 @@
-import { PawlError } from "../../model/errors.ts";
+import { type OptionTable, readOptions } from "../../model/option-check.ts";
 import type { Workflow } from "../../workflow/ctx.ts";
 import { Exploration, type ExploreReport } from "./exploration.ts";
-import { type ExploreOptions, subjectOf } from "./explore-options.ts";
+import { EXPLORE_OPTIONS, type ExploreOptions, subjectOf } from "./explore-options.ts";
 import { guardGlobals } from "./guarded-globals.ts";
 
 /** The rejection of `explore` if it has findings. Its message is the report. */
@@ -27,11 +27,10 @@ export class ExploreError extends Error {
 export async function explore<Input, Output>(
   workflow: Workflow<Input, Output>,
   input: Input,
-  options: ExploreOptions<Output> = {},
+  given?: ExploreOptions<Output>,
 ): Promise<ExploreReport> {
+  const options = readOptions<ExploreOptions<Output>>(EXPLORE_OPTIONS as OptionTable<never>, given);
   const { schedules = 1_000, seed = 1 } = options;
-  if (!Number.isSafeInteger(schedules) || schedules < 1)
-    throw new PawlError("OPTION_INVALID", `invalid schedules: ${schedules}; must be an integer of at least 1`);
   const subject = subjectOf(workflow, input, options);
   const report = await guarded(() => new Exploration(subject, options).run(schedules, seed, options.schedule ?? null));
   if (report.findings.length > 0) throw new ExploreError(report);

@@ -1,3 +1,6 @@
+import { DURATION_MS_MAX } from "../../model/duration.ts";
+import { kinds } from "../../model/option-check.ts";
+
 /** A fault of a store call. Calls are numbered from 1 over all processes. */
 export type CallFault =
   /** The process crashes, before the call is applied or after it. */
@@ -49,6 +52,34 @@ export interface Schedule {
   readonly scenario: Scenario;
   readonly faults: readonly Fault[];
 }
+
+/** The kinds of the parts of a schedule. */
+export const SCENARIO = kinds.union<Scenario>({
+  normal: {},
+  fail: { step: kinds.text },
+  cancel: { suspension: kinds.integer(0) },
+});
+
+const CALL = { call: kinds.integer(1) };
+const BODY = { body: kinds.integer(1) };
+const MS = kinds.integer(-DURATION_MS_MAX, DURATION_MS_MAX);
+
+export const FAULT = kinds.union<Fault>({
+  crash: { ...CALL, applied: kinds.flag },
+  error: { ...CALL, applied: kinds.flag },
+  delay: CALL,
+  outage: CALL,
+  pause: CALL,
+  shutdown: CALL,
+  clockJump: { ...CALL, ms: MS },
+  crashInStep: { ...BODY, ran: kinds.flag },
+  hang: BODY,
+  flake: { ...BODY, ran: kinds.flag },
+  skew: { ms: MS },
+  hints: { how: kinds.oneOf("lost", "twice", "late") },
+  twice: {},
+  order: { seed: kinds.integer(Number.MIN_SAFE_INTEGER) },
+});
 
 /** The seed of an `order` fault with which all step bodies take the same time and end in the order in which they started. */
 export const IN_ORDER = 0;
