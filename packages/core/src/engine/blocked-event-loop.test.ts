@@ -30,10 +30,12 @@ function rival(cluster: TestCluster, names: readonly string[], ends: "retires" |
   const opened = other.open({ now: () => cluster.world.now(), every: () => () => undefined });
   let isBlocked = false;
   const takeRuns = async (): Promise<void> => {
+    const release = cluster.world.hold();
     await opened;
     await other.heartbeat("rival", 3_600_000);
     await other.claim({ worker: "rival", workflows, limit: 100 });
     if (ends === "retires") await other.retire("rival");
+    release();
   };
   return {
     block(): void {
