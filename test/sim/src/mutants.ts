@@ -50,9 +50,9 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "an unknown outcome counts as success",
     file: "coordinator/committer.js",
-    find: "await this.#store.commit(left)",
+    find: "await this.#store.commit(batch)",
     replace:
-      "await this.#store.commit(left).catch(() => ({ answers: left.map(() => ({ kind: 'applied', post: { kind: 'queued' }, again: false })), wakes: [] }))",
+      "await this.#store.commit(batch).catch(() => ({ answers: batch.map(() => ({ kind: 'applied', post: { kind: 'queued' }, again: false })), wakes: [] }))",
     breaks: "I4 an accepted request was applied",
   },
   {
