@@ -95,7 +95,7 @@ export interface SessionServices {
   policyOf(run: Run): RunPolicy | null;
   /** Starts the run that compensates a child, once. Returns its id, or null if the child has nothing to compensate. */
   undoChild(child: ChildUndo): Promise<string | null>;
-  /** Returns what is left to do for a child whose end the run has not received. Cancels it if no worker executes it. */
+  /** Returns the remaining work for a child whose end the run has not received. Cancels the child if no worker executes it. */
   closeChild(child: ChildUndo): Promise<ChildState>;
   readonly events: SessionEvents;
 }

@@ -151,7 +151,7 @@ export class WorkerLoop {
     this.#cancelExpiry?.();
   }
 
-  /** Stops for good: the store must not be used any more. */
+  /** Stops permanently: the store must not be used any more. */
   abandonStore(): void {
     this.#storeUnusable = true;
     this.stop();

@@ -56,15 +56,18 @@ function checkConnection(
   tx: unknown,
   { database, path }: { readonly database: SqliteDatabase; readonly path: string | null },
 ): SqliteConnection {
-  if (!isConnection(tx)) throw invalid("has no method `prepare`: hand in the connection, or the tx of ctx.transaction");
+  if (!isConnection(tx)) throw invalid("tx has no method `prepare`; pass the connection, or the tx of ctx.transaction");
   const row = tx.prepare("SELECT 1 AS one").get() as { readonly one?: unknown } | undefined;
   if (row?.one !== 1)
-    throw invalid("gives rows in another form: open it without options that change how values are read");
+    throw invalid(
+      "tx returns rows in another form; open the connection without options that change how values are read",
+    );
   if (tx !== database && (path === null || pathOf(tx) !== path)) {
-    throw invalid(`is a connection to ${pathOf(tx) ?? "a database in memory"}, not to the store's ${path ?? "own"}`);
+    const [used, own] = [pathOf(tx), path].map((each) => each ?? "a database in memory");
+    throw invalid(`tx is a connection to ${used}; use one to the store's database, ${own}`);
   }
   if (!TABLES_BY_CONNECTION.has(tx) && !isSameLibrary(database, tx)) throw foreignLibrary();
-  if (!isInTransaction(tx)) throw invalid("has no transaction open: begin one, with BEGIN IMMEDIATE");
+  if (!isInTransaction(tx)) throw invalid("tx has no open transaction; run BEGIN IMMEDIATE first");
   return tx;
 }
 
@@ -97,6 +100,6 @@ function foreignLibrary(): PawlError {
   );
 }
 
-function invalid(why: string): PawlError {
-  return new PawlError("TX_INVALID", `what was given as tx ${why}; nothing was done`);
+function invalid(message: string): PawlError {
+  return new PawlError("TX_INVALID", message);
 }

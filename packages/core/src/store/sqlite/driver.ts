@@ -77,7 +77,9 @@ async function loadDriver(name: string): Promise<SqliteDriver | null> {
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     if (code === "ERR_UNKNOWN_BUILTIN_MODULE" || code === "ERR_MODULE_NOT_FOUND") return null;
-    throw new PawlError("STORE_UNSUPPORTED", `the driver ${name} is there but can't be loaded`, { cause: error });
+    throw new PawlError("STORE_UNSUPPORTED", `the driver ${name} is installed but could not be loaded`, {
+      cause: error,
+    });
   }
 }
 
