@@ -158,7 +158,7 @@ describe("ops in the caller's SQLite transaction", () => {
     const options = { id: "g-1" };
     const wrong = { code: "TX_INVALID" };
     const start = (tx: unknown) => engine.start(greet, "ann", { ...options, tx: tx as SqliteDatabase });
-    await expect(start(user)).rejects.toMatchObject({ ...wrong, message: /no transaction open/ });
+    await expect(start(user)).rejects.toMatchObject({ ...wrong, message: /no open transaction/ });
     await expect(start(other)).rejects.toMatchObject({
       ...wrong,
       message: /other\.db; use one to the store's database, .*app\.db/,
