@@ -1,7 +1,7 @@
 import { PawlError } from "../../../model/errors.ts";
 import type { Connection, Database } from "../database.ts";
 import { COMMIT_SQL } from "./commit.ts";
-import { OWNERSHIP_2_SQL, OWNERSHIP_SQL } from "./ownership.ts";
+import { OWNERSHIP_SQL } from "./ownership.ts";
 import { PRUNE_SQL } from "./prune.ts";
 import { READS_SQL } from "./reads.ts";
 import { TABLES_SQL } from "./tables.ts";
@@ -16,12 +16,10 @@ interface Migration {
  * The steps that make the schema. Step 1 is version 1 of the schema.
  *
  * A published migration never changes; a later one changes its result. A later migration that changes a function creates it under a new
- * name, so processes of the previous release keep working while the new one is rolled out. Step 2 replaces functions, because no release
- * has step 1 alone.
+ * name, so processes of the previous release keep working while the new one is rolled out.
  */
 const MIGRATIONS: readonly Migration[] = [
   { sql: [TABLES_SQL, COMMIT_SQL, READS_SQL, OWNERSHIP_SQL, PRUNE_SQL].join(""), compatibleFrom: 1 },
-  { sql: OWNERSHIP_2_SQL, compatibleFrom: 2 },
 ];
 
 const SCHEMA_VERSION = MIGRATIONS.length;

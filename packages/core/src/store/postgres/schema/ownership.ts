@@ -177,8 +177,3 @@ export const OWNERSHIP_SQL = [
   claimSql("claim", "longest"),
   claimSql("claim_newest", "newest"),
 ].join("");
-
-/** Replaces the functions of schema version 1. */
-export const OWNERSHIP_2_SQL = `
-DROP FUNCTION IF EXISTS @.heartbeat(bigint, text, bigint, text, bigint, text[], integer[]);
-${OWNERSHIP_SQL}`;
