@@ -49,7 +49,7 @@ async function open({ url, pool }: PostgresFixture): Promise<Opened> {
     workflows: [waits],
     storageTimeout: TIMEOUT_MS,
     storageRetryPolicy: { maxAttempts: 3, initialMs: 10 },
-    lease: "1 hour",
+    lease: "6 s",
     poll: "200 ms",
     log: () => undefined,
   });
