@@ -29,6 +29,7 @@ function rival(cluster: TestCluster, names: readonly string[], ends: "retires" |
   const other = cluster.connect();
   const opened = other.open({ now: () => cluster.world.now(), every: () => () => undefined });
   let isBlocked = false;
+  let taken = Promise.resolve();
   const takeRuns = async (): Promise<void> => {
     const release = cluster.world.hold();
     await opened;
@@ -46,8 +47,10 @@ function rival(cluster: TestCluster, names: readonly string[], ends: "retires" |
       intercepted(store, async (_, proceed) => {
         if (isBlocked) {
           isBlocked = false;
-          await takeRuns();
+          taken = takeRuns();
         }
+        // Calls that are made meanwhile wait too.
+        await taken;
         return await proceed();
       }),
   };
@@ -195,7 +198,7 @@ describe.each(TEST_STORES)("a blocked event loop, on the store $name", ({ create
     await engine.start(computes, undefined, { id: "r-2" });
     await cluster.world.advance("5 s");
     expect(reasons.map(({ message }) => message)).toEqual([
-      "this worker lost run r-1 (fenced): step compute of run r-2 blocked the event loop for 20s; uncommitted results were discarded",
+      "this worker lost run r-1 (fenced): step compute of run r-2 blocked the event loop for 20 s; uncommitted results were discarded",
     ]);
     const lapse = cluster.log.find(({ text }) => text.startsWith("lease expired"));
     expect(lapse?.fields.blockedBy).toEqual({ run: "r-2", location: "compute", ms: BLOCKED_MS });
@@ -224,7 +227,9 @@ describe.each(TEST_STORES)("a blocked event loop, on the store $name", ({ create
     const failure = await cluster.finish(run).catch((error: Error) => error.cause as Error & { code?: string });
     expect(failure).toMatchObject({
       code: "POISONED",
-      message: expect.stringContaining("step compute of run r-1 blocked the event loop for 20s, longer than the lease"),
+      message: expect.stringContaining(
+        "step compute of run r-1 blocked the event loop for 20 s, longer than the lease",
+      ),
     });
   });
 });
