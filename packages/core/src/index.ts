@@ -86,7 +86,16 @@ export type { RecoveryReport } from "./operator/recover.ts";
 export type { ReplayFinding } from "./operator/replay-finding.ts";
 export type { ReadRun, RestartOptions, RestartPlan } from "./operator/restart.ts";
 export type { ExportedEntry, ExportedRecord, ExportedRun, ExportedSnapshot, RunExport } from "./operator/run-export.ts";
-export type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "./rules/tables.ts";
+export type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+  SuspectLimit,
+} from "./rules/tables.ts";
 export { childPost, messagePost, topicPost } from "./runner/program-posts.ts";
 export type { Clock } from "./runtime/clock.ts";
 export type { EventLoop } from "./runtime/event-loop.ts";

@@ -1,4 +1,5 @@
 import type {
+  ClaimedRun,
   ClaimRequest,
   Commit,
   DueRun,
@@ -9,7 +10,6 @@ import type {
   Pruned,
   PruneRequest,
   Reader,
-  Run,
   Store,
   Transition,
   WorkflowRef,
@@ -85,7 +85,7 @@ export class FaultyStore implements Store {
     });
   }
 
-  claim(request: ClaimRequest): Promise<readonly Run[]> {
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     return this.#call({
       label: "claim",
       kinds: ["claim"],

@@ -1,46 +1,69 @@
-import { isTerminal, type Run } from "../model/run.ts";
+import { isTerminal } from "../model/run.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Batch } from "./batch.ts";
 import { draftOf, isWorking, workingStatus } from "./run-head.ts";
-import type { ClaimRequest, Heartbeat, LapsedRun, RunHead } from "./tables.ts";
+import type { ClaimedRun, ClaimRequest, Heartbeat, LapsedRun, RunHead, SuspectLimit } from "./tables.ts";
 
 /** Runs of expired workers freed per heartbeat. */
 const FREED_MAX = 1_000;
 
 /** Makes the worker the owner of due runs, and returns them. */
-export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
+export function claimRuns(batch: Batch, request: ClaimRequest): readonly ClaimedRun[] {
   const { tables, now } = batch;
-  const { worker } = request;
-  const claimable = choose(batch, request);
-  if (claimable.length > 0) batch.register(worker);
-  return claimable.flatMap((head) => {
+  const { worker, suspects } = request;
+  const chosen = choose(batch, request);
+  if (chosen.length > 0) batch.register(worker);
+  const isSuspect = ({ claims }: RunHead): boolean => suspects !== undefined && claims >= suspects.claims;
+  const isAlone = suspects?.held === 0 && chosen.filter(isSuspect).length === 1;
+  return chosen.flatMap((head) => {
     const newest = tables.journal.newestSeq(head);
+    const counts = !isSuspect(head) || isAlone;
     const next = draftOf(head);
     next.status = workingStatus(head);
     next.epoch += 1;
     next.turn = 0;
     next.owner = worker;
     next.wakeAt = null;
-    next.claims = newest > head.claimSeq ? 1 : head.claims + 1;
+    next.claims = newest > head.claimSeq ? 1 : head.claims + (counts ? 1 : 0);
     next.claimSeq = newest;
     next.startedAt ??= now;
     tables.runs.saveOwner(next);
     if (next.status === "compensating") tables.runs.saveWait(next, null);
-    return tables.runs.get(head.id) ?? [];
+    const run = tables.runs.get(head.id);
+    return run === null ? [] : { ...run, isSuspect: isSuspect(head) };
   });
 }
 
-/** Chooses in the requested order, with at most the requested suspects. Reads further, so that skipped suspects hide no other run. */
+/** Chooses in the requested order, with the suspects of the next group. Reads further, so that skipped suspects hide no other run. */
 function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead[] {
   const { workflows, limit, suspects, newestFirst = false } = request;
   for (let asked = limit; ; asked *= 2) {
     const heads = tables.runs.claimable({ workflows, now, limit: asked, newestFirst });
-    let left = suspects?.max ?? 0;
-    const chosen = heads
-      .filter(({ claims }) => suspects === undefined || claims < suspects.claims || left-- > 0)
-      .slice(0, limit);
+    const skipped = suspects === undefined ? new Set() : skippedSuspects(heads, suspects, limit);
+    const chosen = heads.filter((head) => !skipped.has(head)).slice(0, limit);
     if (chosen.length === limit || heads.length < asked) return chosen;
   }
+}
+
+/**
+ * The suspects that are not in the next group. Suspects that were freed at the same moment lost the same worker. A group is half of those,
+ * so each crash halves the suspects beside the run that causes it, and it is alone after as many crashes as their logarithm. A run that
+ * lost its worker when it was alone stays alone.
+ */
+function skippedSuspects(
+  heads: readonly RunHead[],
+  { claims, held, max }: SuspectLimit,
+  limit: number,
+): ReadonlySet<RunHead> {
+  const suspects = heads.filter((head) => head.claims >= claims);
+  const [first] = suspects;
+  if (first === undefined) return new Set();
+  const wasAlone = (head: RunHead): boolean => head.claims > claims;
+  if (max === null && wasAlone(first)) return new Set(held === 0 ? suspects.slice(1) : suspects);
+  const others = suspects.filter((head) => !wasAlone(head) && (max !== null || head.wakeAt === first.wakeAt));
+  const size = max ?? Math.max(1, Math.floor(others.length / 2));
+  const group = new Set(others.slice(0, Math.min(limit, size)));
+  return new Set(suspects.filter((head) => !group.has(head)));
 }
 
 /** The part of the reply that the rules decide. The store adds the rest. */
@@ -114,11 +137,13 @@ function freeAll(batch: Batch, worker: string): number {
 
 /**
  * Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. The epoch stays: until another worker claims the
- * run, its last owner may append to it, so a result that arrives late is not lost.
+ * run, its last owner may append to it, so a result that arrives late is not lost. A run that made progress since it was claimed is no
+ * suspect.
  */
 function free(batch: Batch, head: RunHead): void {
   const next = draftOf(head);
   next.owner = null;
+  if (next.claims > 0 && batch.tables.journal.newestSeq(head) > head.claimSeq) next.claims = 0;
   if (!isSuspended(batch, head)) next.wakeAt = batch.now;
   batch.tables.runs.saveOwner(next);
 }

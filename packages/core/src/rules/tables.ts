@@ -252,8 +252,26 @@ export interface ClaimRequest {
   readonly workflows: readonly WorkflowRef[];
   /** Claims the runs that became due last first. Default: the longest due first. */
   readonly newestFirst?: boolean;
-  /** Claims at most `max` runs that were claimed `claims` or more times without progress. Default: no such limit. */
-  readonly suspects?: { readonly claims: number; readonly max: number };
+  /** How many suspects to claim. Default: suspects are claimed like other runs. */
+  readonly suspects?: SuspectLimit;
+}
+
+/**
+ * Limits the claim of suspects: runs that lost their worker `claims` or more times without progress, so they may have crashed it. Suspects
+ * that a worker executes together are a group. A claim in a group of several does not count against a run.
+ */
+export interface SuspectLimit {
+  /** At least 2, or 1 if `max` is 0. */
+  readonly claims: number;
+  /** How many suspects the worker executes already. */
+  readonly held: number;
+  /** How many more it may execute. Null for half of those that were freed at the same moment as the one that is due first. */
+  readonly max: number | null;
+}
+
+/** A run that a worker has claimed. */
+export interface ClaimedRun extends Run {
+  readonly isSuspect: boolean;
 }
 
 export interface Heartbeat {

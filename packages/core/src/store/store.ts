@@ -3,7 +3,15 @@ import type { JournalRecord, Records } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../rules/tables.ts";
 
 /**
  * Where rows live. A store applies transitions; it decides nothing.
@@ -53,9 +61,10 @@ export interface Store {
   commitWithin?(tx: unknown, batch: readonly Transition[]): Promise<Commit>;
   /**
    * Makes `worker` the owner of due runs without an owner, longest due first: epoch + 1, status `running`, `claims` counted,
-   * `startedAt` set the first time. Claims only runs of `workflows`; a run of another version waits for a worker that has it.
+   * `startedAt` set the first time. Claims only runs of `workflows`; a run of another version waits for a worker that has it. Of the
+   * suspects it claims a group (`SuspectLimit`), and reports which runs are in it.
    */
-  claim(request: ClaimRequest): Promise<readonly Run[]>;
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]>;
   /** Returns runs owned by `worker` that are due: a deadline passed, or a post arrived and its hint was lost. Read-only. */
   dueRuns(worker: string, limit: number): Promise<readonly DueRun[]>;
   /**

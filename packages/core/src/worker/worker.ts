@@ -27,6 +27,7 @@ import { SessionPool, type Slot } from "./session-pool.ts";
 import { type PendingStart, PendingStarts } from "./start-queue.ts";
 import { StoreClock } from "./store-clock.ts";
 import { StoreProbe } from "./store-probe.ts";
+import { SuspectGroup } from "./suspect-group.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 import { WorkerLoop } from "./worker-loop.ts";
 
@@ -60,6 +61,7 @@ export class Worker {
   readonly #claimedRuns: ClaimedRuns;
   readonly #releases: ResourceReleases;
   readonly #blockedSteps: BlockedSteps;
+  readonly #suspects: SuspectGroup;
   #unwatch: (() => void) | null = null;
   #stopping = false;
   #idle: Array<() => void> = [];
@@ -94,6 +96,7 @@ export class Worker {
       clock: this.clock,
       isDown: () => this.#committer.down,
     });
+    this.#suspects = new SuspectGroup(events);
     this.#blockedSteps = new BlockedSteps({
       leaseMs: config.leaseMs,
       log,
@@ -121,7 +124,7 @@ export class Worker {
       sessions: this.#sessions,
       loader: this.#loader,
       coordinator,
-      events,
+      suspects: this.#suspects,
     });
   }
 
@@ -213,7 +216,7 @@ export class Worker {
         delay: new EventLoopDelay(world.clock),
         room: () => this.#sessions.room,
         lapsedRuns: () => this.#loader.executing(),
-        suspectRoom: () => this.#claimedRuns.suspectRoom,
+        suspects: () => this.#suspects.limit,
         events,
       },
     );
@@ -241,7 +244,7 @@ export class Worker {
     return {
       onAppendReady: (session) => this.coordinator.enlist(session),
       onCommitted: (session, op) => {
-        this.#claimedRuns.cleared(session.runId);
+        this.#suspects.remove(session.runId);
         this.#publisher.records(session.run, op);
       },
       onAppendRefused: (session, reason) => this.#loader.onAppendRefused(session, reason),
@@ -266,7 +269,7 @@ export class Worker {
       onClaimed: (runs) => this.#claimedRuns.claimed(runs),
       onDue: (runs) => this.#loader.wakeDue(runs),
       onOwned: (owned) => {
-        this.#claimedRuns.keepSuspects(owned);
+        this.#suspects.keep(owned);
         this.#loader.reconcile(owned);
       },
       onRenewed: (alive) => this.#blockedSteps.onRenewed(alive),
@@ -280,12 +283,12 @@ export class Worker {
       onFreed: () => this.#onFreed(),
       onDiscarded: (runId) => {
         this.coordinator.disown(runId);
-        this.#claimedRuns.cleared(runId);
+        this.#suspects.remove(runId);
       },
       onRunLost: ({ id, workflow }, reason) => this.#publisher.event({ kind: "run.lost", runId: id, workflow, reason }),
       onUnloadable: (run, error) => this.#claimedRuns.failRun(run, error),
       onUnknownWorkflow: (run) => this.#claimedRuns.release(run),
-      onSuspectCleared: () => this.#loop.requestPoll(),
+      onSuspectsCleared: () => this.#loop.requestPoll(),
       onFatalError: (error) => this.coordinator.stop(error),
     };
   }

@@ -1,7 +1,6 @@
-import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, LapsedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimedRun, ClaimRequest, Heartbeat, LapsedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { ProcessStore } from "../memory/memory-store.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld, WorkerRow } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -98,7 +97,7 @@ export class KvStore implements Store {
     return this.#write((store) => store.commit(batch));
   }
 
-  claim(request: ClaimRequest): Promise<readonly Run[]> {
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     return this.#write((store) => store.claim(request));
   }
 

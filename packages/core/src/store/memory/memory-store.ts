@@ -1,5 +1,4 @@
 import { PawlError } from "../../model/errors.ts";
-import type { Run } from "../../model/run.ts";
 import { endedBy, type Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../../rules/apply.ts";
@@ -7,7 +6,16 @@ import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
 import { isWorking } from "../../rules/run-head.ts";
-import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest, Tables } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+  Tables,
+} from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
@@ -63,7 +71,7 @@ export class ProcessStore implements MemoryStore {
     return { answers, wakes: batch.wakes };
   }
 
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     return claimRuns(this.#batch(), request);
   }
 

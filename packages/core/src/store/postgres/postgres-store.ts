@@ -1,10 +1,18 @@
-import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
+import { isTerminal, STATUSES } from "../../model/run.ts";
 import { type Answer, endedBy, type Transition } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../../rules/apply.ts";
 import { endPending } from "../../rules/apply-event.ts";
 import type { Batch } from "../../rules/batch.ts";
-import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
@@ -128,7 +136,7 @@ export class PostgresStore implements Store {
     });
   }
 
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const { worker, limit, suspects, newestFirst = false } = request;
     this.#workers.add(worker);
     const values = [
@@ -137,12 +145,13 @@ export class PostgresStore implements Store {
       limit,
       ...columnsOf(distinctWorkflows(request.workflows)),
       suspects?.claims ?? null,
+      suspects?.held ?? 0,
       suspects?.max ?? null,
     ];
     const statement = newestFirst ? STORE_SQL.claimNewest : STORE_SQL.claim;
-    const rows = ((await this.#database.call(statement, values)) as RunValues[] | null) ?? [];
-    for (const row of rows) this.#cache.learnRead(claimedOf(row));
-    const runs = rows.map(runOfValues);
+    const rows = ((await this.#database.call(statement, values)) as [RunValues, boolean][] | null) ?? [];
+    for (const [row] of rows) this.#cache.learnRead(claimedOf(row));
+    const runs = rows.map(([row, isSuspect]) => ({ ...runOfValues(row), isSuspect }));
     if (this.#claimed.size > CACHED_RUNS_MAX) this.#claimed.clear();
     for (const { id } of runs) this.#claimed.add(id);
     return runs;

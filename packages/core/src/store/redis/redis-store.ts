@@ -1,8 +1,16 @@
 import { PawlError } from "../../model/errors.ts";
-import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
+import { isTerminal, STATUSES } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -149,9 +157,10 @@ export class RedisStore implements Store {
     return (reply as readonly [number, number])[1];
   }
 
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const { worker, limit, workflows, suspects, newestFirst } = request;
-    const bounds = suspects === undefined ? ["", ""] : [String(suspects.claims), String(suspects.max)];
+    const { claims = "", held = "", max = null } = suspects ?? {};
+    const bounds = [String(claims), String(held), String(max ?? "")];
     const args = [
       toWire(worker),
       String(limit),
@@ -159,8 +168,8 @@ export class RedisStore implements Store {
       newestFirst === true ? "1" : "",
       ...workflowArgs(workflows),
     ];
-    const [, runs] = (await this.#write("claim", args)) as [number, readonly RunReply[]];
-    return runs.map(readRun);
+    const [, runs] = (await this.#write("claim", args)) as [number, readonly (readonly [RunReply, number])[]];
+    return runs.map(([run, isSuspect]) => ({ ...readRun(run), isSuspect: isSuspect === 1 }));
   }
 
   async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {

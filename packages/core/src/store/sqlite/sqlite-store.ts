@@ -1,11 +1,18 @@
-import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../../rules/apply.ts";
 import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
-import type { ClaimRequest, Heartbeat, LapsedRun, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError, stopsEngine } from "../store-error.ts";
 import type { SqliteDatabase } from "./driver.ts";
@@ -84,7 +91,7 @@ export class SqliteStore implements Store {
   }
 
   /** Reads first: if nothing is due, there is no write transaction that blocks other processes. */
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const query = { workflows: request.workflows, now: this.now(), newestFirst: false };
     const found = this.#file.readOne((tables) => tables.runs.claimable({ ...query, limit: 1 }));
     return found.length === 0 ? [] : this.#write((batch) => claimRuns(batch, request));

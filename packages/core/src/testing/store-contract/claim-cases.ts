@@ -1,3 +1,4 @@
+import type { SuspectLimit } from "../../rules/tables.ts";
 import {
   append,
   completed,
@@ -11,7 +12,26 @@ import {
   T0,
   workflows,
 } from "./builders.ts";
-import type { Case } from "./trial.ts";
+import type { Case, Trial } from "./trial.ts";
+
+/** Creates runs that lost their worker twice without progress. */
+async function suspects(t: Trial, ...ids: readonly string[]): Promise<void> {
+  await t.applied(...ids.map((id) => create(id)));
+  for (let claims = 0; claims < 2; claims += 1) {
+    await group(t, { held: 1, max: 0 });
+    await t.store.retire("v");
+  }
+}
+
+/** Claims as a worker does. Returns the id of each run, whether it is a suspect, and its claims. */
+async function group(
+  t: Trial,
+  { limit = 10, claims = 2, held = 0, max = null }: Partial<SuspectLimit> & { readonly limit?: number } = {},
+): Promise<readonly (readonly [string, boolean, number])[]> {
+  const limits = { claims, held, max };
+  const runs = await t.store.claim({ worker: "v", limit, workflows: workflows("order"), suspects: limits });
+  return runs.map((run) => [run.id, run.isSuspect, run.claims]);
+}
 
 export const claimCases: readonly Case[] = [
   {
@@ -64,7 +84,7 @@ export const claimCases: readonly Case[] = [
         claimSeq: 0,
       };
       t.expect(run).toMatchObject(claimed);
-      t.expect(run).toEqual(await t.run("r"));
+      t.expect(run).toEqual({ ...(await t.run("r")), isSuspect: false });
     },
   },
   {
@@ -163,20 +183,81 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a claim returns at most `suspects.max` runs that were claimed often without progress, and still returns other runs",
+    name: "a claim without suspects returns other runs only, and skipped suspects hide none of them",
     run: async (t) => {
-      await t.applied(create("a"), create("b"), create("c"));
-      for (let claims = 0; claims < 2; claims += 1) {
-        await t.claim("v");
-        await t.store.retire("v");
-      }
+      await suspects(t, "a", "b", "c");
       t.world.advance(1);
       await t.applied(create("fresh", { startAt: T0 + 1 }));
-      const ids = async (limit: number, suspects: { claims: number; max: number }) =>
-        (await t.store.claim({ worker: "v", limit, workflows: workflows("order"), suspects })).map((run) => run.id);
-      t.expect(await ids(1, { claims: 2, max: 0 })).toEqual(["fresh"]);
-      t.expect(await ids(3, { claims: 2, max: 1 })).toEqual(["a"]);
-      t.expect((await ids(3, { claims: 3, max: 0 })).sort()).toEqual(["b", "c"]);
+      t.expect(await group(t, { limit: 1, held: 1, max: 0 })).toEqual([["fresh", false, 1]]);
+      t.expect(await group(t, { claims: 1, held: 1, max: 0 })).toEqual([]);
+      t.expect(await group(t, { claims: 3, max: null })).toEqual([
+        ["a", false, 3],
+        ["b", false, 3],
+        ["c", false, 3],
+      ]);
+    },
+  },
+  {
+    name: "a group is half of the suspects that are due, and a claim in a group of several does not count",
+    run: async (t) => {
+      await suspects(t, "a", "b", "c", "d", "e");
+      t.expect(await group(t)).toEqual([
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+      t.expect(await group(t, { held: 2, max: 1 })).toEqual([["c", true, 2]]);
+      t.expect(await group(t)).toEqual([["d", true, 3]]);
+    },
+  },
+  {
+    name: "a group is at most as large as the limit of the claim, and holds other runs too",
+    run: async (t) => {
+      await suspects(t, "a", "b", "c", "d", "e", "f");
+      t.world.advance(1);
+      await t.applied(create("fresh", { startAt: T0 + 1 }));
+      t.expect(await group(t, { limit: 2 })).toEqual([
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+      t.expect(await group(t, { limit: 5 })).toEqual([
+        ["c", true, 2],
+        ["d", true, 2],
+        ["fresh", false, 1],
+      ]);
+    },
+  },
+  {
+    name: "a suspect that lost its worker when it was alone is claimed alone",
+    run: async (t) => {
+      await suspects(t, "killer");
+      t.expect(await group(t)).toEqual([["killer", true, 3]]);
+      await t.store.retire("v");
+      t.world.advance(1);
+      await suspects(t, "a", "b", "c", "d");
+      t.expect(await group(t)).toEqual([["killer", true, 4]]);
+      t.expect(await group(t)).toEqual([
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+      t.world.advance(1);
+      await t.store.retire("v");
+      t.expect(await group(t, { held: 1, max: 1 })).toEqual([["c", true, 2]]);
+      t.expect(await group(t, { held: 1, max: 9 })).toEqual([
+        ["d", true, 2],
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+    },
+  },
+  {
+    name: "a run that made progress since it was claimed is no suspect when its worker is lost",
+    run: async (t) => {
+      await suspects(t, "a", "b");
+      const [run] = await t.claim("v", 1);
+      await t.applied(append("a", { epoch: run?.epoch ?? 0, records: [record(1)] }));
+      await t.store.retire("v");
+      t.expect((await t.run("a")).claims).toBe(0);
+      t.expect(await group(t, { held: 1, max: 0 })).toEqual([["a", false, 1]]);
     },
   },
   {

@@ -65,7 +65,9 @@ async function exercise(store: Store, seed: number): Promise<void> {
     await perform(store, action);
   }
   const refs = [{ name: "order", version: 1 }];
-  await store.claim({ worker: "w", limit: 5, workflows: refs, suspects: { claims: 2, max: 1 } });
+  for (const max of [null, 1]) {
+    await store.claim({ worker: "w", limit: 5, workflows: refs, suspects: { claims: 2, held: 0, max } });
+  }
   await store.claim({ worker: "w", limit: 5, workflows: refs, newestFirst: true });
   const { items } = await store.reader.list({ limit: 3 });
   await store.load(items[0]?.id ?? "none");
