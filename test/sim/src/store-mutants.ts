@@ -194,14 +194,14 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a claim does not register its worker",
     file: "rules/claim.js",
-    find: "if (claimable.length > 0) batch.register(worker);",
+    find: "if (chosen.length > 0) batch.register(worker);",
     replace: "",
     breaks: "I5 no crash leaves a run stuck",
   },
   {
     name: "claims are not counted",
     file: "rules/claim.js",
-    find: "next.claims = newest > head.claimSeq ? 1 : head.claims + 1;",
+    find: "next.claims = newest > head.claimSeq ? 1 : head.claims + (counts ? 1 : 0);",
     replace: "next.claims = 1;",
     breaks: "a run that crashes its workers fails with POISONED",
   },
