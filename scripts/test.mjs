@@ -53,9 +53,12 @@ function exploreSection() {
   return [{ ...section, commands: section.commands.map((command) => ({ ...command, env: { NO_COLOR: "1" } })) }];
 }
 
+/** Tests all stores but PostgreSQL in the section `unit`. */
+const FUZZ = "test/fuzz/src/fuzz.test.ts";
+
 /** PostgreSQL is slower than SQLite, so tests have more time. @returns {readonly Section[]} */
 function postgresSection() {
-  const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/operator/move-run"];
+  const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/operator/move-run", FUZZ];
   return [staged(vitest("postgres", "the engine on PostgreSQL", process.execPath, filters), "postgres")];
 }
 

@@ -1,4 +1,4 @@
-import { checkFeel, evaluateFeel } from "./feel/feel.ts";
+import { checkFeel, evaluateText } from "./feel/feel.ts";
 import type { Variables } from "./machine/state.ts";
 import type { Expression } from "./model/process.ts";
 
@@ -6,7 +6,7 @@ import type { Expression } from "./model/process.ts";
 export type Evaluate = (expression: Expression, variables: Variables) => unknown;
 
 /** Evaluates FEEL, and JUEL in `${…}` where it means the same. */
-export const evaluateExpression: Evaluate = (expression, variables) => evaluateFeel(expression.text, variables).value;
+export const evaluateExpression: Evaluate = (expression, variables) => evaluateText(expression.text, variables).value;
 
 /**
  * Returns why an expression can never be evaluated. Null if it may be. FEEL names may contain spaces, so FEEL cannot be checked

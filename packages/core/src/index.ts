@@ -18,6 +18,7 @@ export type { Failure } from "./model/failure.ts";
 export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
 export {
+  guardArguments,
   kinds,
   notAllowed,
   type OptionKind,

@@ -1,14 +1,16 @@
-import { CriticalError } from "pawl";
-import { decide } from "../dmn/decide.ts";
+import { CriticalError, kinds, readArgument, readOptions } from "pawl";
+import { decide, MODEL } from "../dmn/decide.ts";
 import type { DecisionModel } from "../dmn/decision-model.ts";
-import type { FeelOptions } from "../feel/feel.ts";
+import { FEEL_OPTIONS, type FeelOptions } from "../feel/feel.ts";
 import type { TaskHandler } from "../program/handlers.ts";
 
 /**
  * A handler of business rule tasks that evaluates decisions: `tasks: { businessRuleTask: decisionTasks([model]) }`. The task
  * names its decision (`zeebe:calledDecision`, `camunda:decisionRef`, `pawl:decisionRef`); its variables are the inputs.
  */
-export function decisionTasks(models: readonly DecisionModel[], options: FeelOptions = {}): TaskHandler {
+export function decisionTasks(given: readonly DecisionModel[], feelOptions?: FeelOptions): TaskHandler {
+  const models = readArgument<readonly DecisionModel[]>(kinds.list(MODEL), given, "models");
+  const options = readOptions(FEEL_OPTIONS, feelOptions);
   return ({ element, variables }) => {
     const name = "decision" in element ? element.decision : null;
     if (name === null)

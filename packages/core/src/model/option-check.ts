@@ -64,7 +64,7 @@ export function openTable<Options extends object>(of: string, kinds: OptionKinds
 export function readOptions<Options extends object>(table: OptionTable<Options>, given: unknown): Options {
   if (given === undefined && table.none !== null) return table.none;
   const what = `options of ${table.of}`;
-  return guarded(what, () => {
+  return guardArguments(what, () => {
     if (!isOptions(given)) throw notAllowed(what, OBJECT, given);
     return readFields(table, given, "");
   });
@@ -72,7 +72,7 @@ export function readOptions<Options extends object>(table: OptionTable<Options>,
 
 /** Checks an argument of a call, and returns it. `argument` names it in the error. */
 export function readArgument<Value>(expected: OptionKind<Value>, value: unknown, argument: string): Value {
-  return guarded(argument, () => readValue(expected, value, argument));
+  return guardArguments(argument, () => readValue(expected, value, argument));
 }
 
 /** The error for a value that is not allowed. */
@@ -83,7 +83,7 @@ export function notAllowed(option: string, allowed: string, value: unknown, code
 const OBJECT = "an object";
 
 /** Turns what a getter or a proxy throws into an error of the caller. */
-function guarded<Value>(what: string, read: () => Value): Value {
+export function guardArguments<Value>(what: string, read: () => Value): Value {
   try {
     return read();
   } catch (cause) {
