@@ -32,7 +32,7 @@ export interface EngineOptions extends PolicyOptions {
   readonly lease?: Duration;
   /** Interval at which the store is polled for work. Notifications usually arrive sooner. Default 1 s. */
   readonly poll?: Duration;
-  /** Claims without progress after which a run fails with `POISONED`. Default 5. */
+  /** Counted claims without progress after which a run fails with `POISONED`. A claim beside other suspects does not count. Default 5. */
   readonly claimsMax?: number;
   /** Retries of a failed store call. After the last attempt the worker stops claiming until the store is back. Default: 8 attempts, 20 ms to 2 s apart. */
   readonly storageRetryPolicy?: RetryOptions;
