@@ -110,11 +110,11 @@ export class FaultyStore implements Store {
     });
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+  async load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
     const loaded = await this.#call({
       label: `load ${runId}`,
       kinds: ["load"],
-      apply: (store) => store.load(runId, afterSeq),
+      apply: (store) => store.load(runId, afterSeq, afterEntry),
     });
     if (afterSeq === undefined && loaded !== null) {
       this.#worker.loads.delete(runId);

@@ -2,7 +2,7 @@ import { type AppendOp, documentBytes, postBytes } from "../model/op.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
 import { type DocumentChange, emptyAppend, NO_ITEMS, type Post, type RunState } from "../model/transition.ts";
-import type { LoopRecords } from "./loop-records.ts";
+import { joinedRanges, type LoopRecords } from "./loop-records.ts";
 import type { SessionStateListener } from "./session-ports.ts";
 
 /** A record without its seq and time, which are 0. */
@@ -107,7 +107,7 @@ export class PendingAppend {
   trim(ranges: readonly SeqRange[]): void {
     if (ranges.length === 0) return;
     const op = this.#draftWithRoom();
-    op.trim = [...op.trim, ...ranges];
+    for (const range of ranges) op.trim = withItem(op.trim, range);
     for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
@@ -189,6 +189,8 @@ export class PendingAppend {
     this.#bytes = 0;
     this.#documents = null;
     if (documents !== null) op.documents = [...documents.values()];
+    // A program that runs ahead trims often in one op, mostly neighbouring ranges. A store may copy the journal's end for each range.
+    if (op.trim.length > 1) op.trim = joinedRanges(op.trim);
     return op;
   }
 

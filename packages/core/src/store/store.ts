@@ -65,8 +65,11 @@ export interface Store {
   ownedRunning(worker: string): Promise<readonly OwnedRun[]>;
   /** Returns the earliest `wakeAt` of the runs that `worker` owns, and of runs of `workflows` without an owner. Null if there is none. */
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null>;
-  /** Returns a run with its newest snapshot, the records after it (or after `afterSeq`) and its inbox. */
-  load(runId: string, afterSeq?: number): Promise<Loaded | null>;
+  /**
+   * Returns a run with its newest snapshot, the records after it (or after `afterSeq`) and its inbox (or the entries after number
+   * `afterEntry`). The cost does not depend on the records and entries that are omitted.
+   */
+  load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null>;
   /**
    * Extends the lease of `worker` by `leaseMs`, and frees runs of expired workers, a bounded number per call. `workflows` is shown to
    * operators; if omitted, the stored list is kept. The reply includes what a poll would return, so an idle worker makes no other call.

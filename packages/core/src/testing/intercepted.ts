@@ -49,7 +49,7 @@ export function intercepted(store: Store, intercept: Intercept): Store {
     dueRuns: (worker, limit) => through("dueRuns", () => store.dueRuns(worker, limit)),
     ownedRunning: (worker) => through("ownedRunning", () => store.ownedRunning(worker)),
     nextDueAt: (worker, workflows) => through("nextDueAt", () => store.nextDueAt(worker, workflows)),
-    load: (runId, afterSeq) => through("load", () => store.load(runId, afterSeq)),
+    load: (...args) => through("load", () => store.load(...args)),
     heartbeat: (...args) => through("heartbeat", () => store.heartbeat(...args)),
     retire: (worker) => through("retire", () => store.retire(worker)),
     prune: (request) => through("prune", () => store.prune(request)),

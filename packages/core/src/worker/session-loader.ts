@@ -237,7 +237,7 @@ export class SessionLoader {
     this.#staleLoads.delete(runId);
     const hot = this.#parts.sessions.get(runId);
     try {
-      const loaded = await this.#parts.config.store.load(runId, hot?.seq);
+      const loaded = await this.#parts.config.store.load(runId, hot?.seq, hot?.inboxSeen);
       this.#finishLoad(runId, hot, loaded);
     } catch (error) {
       if (!(error instanceof StoreError)) {

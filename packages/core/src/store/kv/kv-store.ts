@@ -114,8 +114,8 @@ export class KvStore implements Store {
     return this.#read((store) => store.nextDueAt(worker, workflows));
   }
 
-  load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return this.#read((store) => store.load(runId, afterSeq));
+  load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
+    return this.#read((store) => store.load(runId, afterSeq, afterEntry));
   }
 
   heartbeat(

@@ -35,6 +35,19 @@ export class MemoryRun {
     return this.#inbox;
   }
 
+  /** Returns the entries after this number, without a look at the others. */
+  entriesAfter(after: number): readonly InboxEntry[] {
+    const entries = this.#inbox;
+    if (entries === null) return [];
+    if (this.head.inboxLast - after >= entries.size) return [...entries.values()].filter(({ n }) => n > after);
+    const found: InboxEntry[] = [];
+    for (let n = after + 1; n <= this.head.inboxLast; n += 1) {
+      const entry = entries.get(n);
+      if (entry !== undefined) found.push(entry);
+    }
+    return found;
+  }
+
   /** Every entry that ever reached the inbox, by kind and id. */
   get known(): Known {
     this.#known ??= new Map();
@@ -116,6 +129,17 @@ export class Journal {
   /** Returns the seq before the last `count` records. */
   afterSeqOfLast(count: number): number {
     return count < this.length ? this.#seqAt(this.length - count - 1) : 0;
+  }
+
+  /** Deletes the records of these seqs. They are near the end, so the records before them are not copied. */
+  trim(from: number, to: number): void {
+    const start = this.#firstAfter(from - 1);
+    const later = this.after(Math.max(to, from - 1));
+    if (this.#unusual !== null) for (let index = start; index < this.length; index += 1) this.#unusual.delete(index);
+    if (start === 0) this.#times = null;
+    else if (this.#times !== null) this.#times.length = 2 * start;
+    this.#texts.length = 2 * start;
+    for (const record of later) this.push(record);
   }
 
   /** Removes the records for which `isKept` is false. */

@@ -81,13 +81,13 @@ export class ProcessStore implements MemoryStore {
     return this.#tables.runs.queues.nextAt(worker, workflows);
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+  async load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
     const run = this.#tables.runs.get(runId);
     const memoryRun = this.#tables.memoryRuns.get(runId);
     if (run === null || memoryRun === undefined) return null;
     const snapshot = this.#tables.documents.get("snapshot", runId);
     const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
-    return { run, snapshot, records: memoryRun.journal.after(after), inbox: [...memoryRun.inbox.values()] };
+    return { run, snapshot, records: memoryRun.journal.after(after), inbox: memoryRun.entriesAfter(afterEntry ?? 0) };
   }
 
   async heartbeat(

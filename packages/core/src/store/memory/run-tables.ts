@@ -200,7 +200,7 @@ export class MemoryJournalTable implements JournalTable {
   }
 
   trim(head: RunHead, { from, to }: SeqRange): void {
-    memoryRunOf(this.#memoryRuns, head).journal.keep((seq) => seq < from || seq > to);
+    memoryRunOf(this.#memoryRuns, head).journal.trim(from, to);
   }
 }
 

@@ -33,6 +33,7 @@ interface LoadedRow {
 interface LoadRequest {
   readonly runId: string;
   readonly afterSeq: number | null;
+  readonly afterEntry: number;
 }
 
 /** Reads runs with their journals and inboxes. `learn` is called with each row. */
@@ -40,20 +41,23 @@ export function batchedLoads(
   database: Database,
   learn: (known: KnownRun) => void,
 ): BatchedReads<LoadRequest, Loaded | null> {
-  const loadedOf = (row: LoadedRow | null): Loaded | null => {
+  const loadedOf = (row: LoadedRow | null, { afterEntry }: LoadRequest): Loaded | null => {
     if (row === null) return null;
     const loaded = readRow(row);
-    learn({ ...knownOf(row.run, row.newest), inbox: loaded.inbox });
+    learn({ ...knownOf(row.run, row.newest), inbox: afterEntry === 0 ? loaded.inbox : null });
     return loaded;
   };
-  const readOne = async ({ runId, afterSeq }: LoadRequest): Promise<Loaded | null> =>
-    loadedOf((await database.call(STORE_SQL.load, [toColumn(runId), afterSeq])) as LoadedRow | null);
+  const readOne = async (request: LoadRequest): Promise<Loaded | null> => {
+    const { runId, afterSeq, afterEntry } = request;
+    const row = await database.call(STORE_SQL.load, [toColumn(runId), afterSeq, afterEntry]);
+    return loadedOf(row as LoadedRow | null, request);
+  };
   return new BatchedReads(BATCH_RUNS_MAX, async (requested) => {
     if (requested.length === 1) return Promise.all(requested.map(readOne));
     const ids = requested.map(({ runId }) => toColumn(runId));
-    const seqs = requested.map(({ afterSeq }) => afterSeq);
-    const rows = (await database.call(STORE_SQL.loadMany, [ids, seqs, RECORDS_MAX, BYTES_MAX])) as Found<LoadedRow>;
-    return requested.map((each, index) => (rows[index] === true ? readOne(each) : loadedOf(rows[index] ?? null)));
+    const values = [ids, requested.map(({ afterSeq }) => afterSeq), requested.map(({ afterEntry }) => afterEntry)];
+    const rows = (await database.call(STORE_SQL.loadMany, [...values, RECORDS_MAX, BYTES_MAX])) as Found<LoadedRow>;
+    return requested.map((each, index) => (rows[index] === true ? readOne(each) : loadedOf(rows[index] ?? null, each)));
   });
 }
 

@@ -163,8 +163,8 @@ export class PostgresStore implements Store {
     return (await this.#database.call(STORE_SQL.nextDueAt, values)) as number | null;
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return await this.#loads.read({ runId, afterSeq: afterSeq ?? null });
+  async load(runId: string, afterSeq?: number, afterEntry = 0): Promise<Loaded | null> {
+    return await this.#loads.read({ runId, afterSeq: afterSeq ?? null, afterEntry });
   }
 
   async heartbeat(

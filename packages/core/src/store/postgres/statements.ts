@@ -24,8 +24,8 @@ export const STORE_SQL = {
   nextDueAt: `SELECT (${nextDueSql("$1", "$2::text[], $3::integer[]")})::text AS json`,
   expired: `SELECT json_agg(e.id)::text AS json FROM (SELECT q.id FROM @.events q WHERE q.pending AND q.expire_at <= ${PRESENT}
     ORDER BY q.expire_at, q.n LIMIT $2) AS e`,
-  load: "SELECT @.load_run($1, $2) AS json",
-  loadMany: "SELECT @.load_runs($1, $2, $3, $4) AS json",
+  load: "SELECT @.load_run($1, $2, $3) AS json",
+  loadMany: "SELECT @.load_runs($1, $2, $3, $4, $5) AS json",
   run: "SELECT @.read_run($1) AS json",
   runs: "SELECT @.read_runs($1, $2) AS json",
   journal: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq)::text AS json FROM (SELECT * FROM @.journal q

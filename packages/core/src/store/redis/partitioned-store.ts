@@ -126,8 +126,8 @@ export class PartitionedStore implements Store {
     return earliest(await this.#everywhere((partition) => partition.nextDueAt(worker, workflows)));
   }
 
-  load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return this.#of(runId).load(runId, afterSeq);
+  load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
+    return this.#of(runId).load(runId, afterSeq, afterEntry);
   }
 
   async heartbeat(

@@ -179,8 +179,9 @@ export class RedisStore implements Store {
     return at === null ? null : Number(at);
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    const reply = await this.#read("load", [toWire(runId), afterSeq === undefined ? "" : String(afterSeq)]);
+  async load(runId: string, afterSeq?: number, afterEntry = 0): Promise<Loaded | null> {
+    const seq = afterSeq === undefined ? "" : String(afterSeq);
+    const reply = await this.#read("load", [toWire(runId), seq, String(afterEntry)]);
     if (reply === null) return null;
     const [run, snapshot, records, inbox] = reply as [
       RunReply,

@@ -102,7 +102,7 @@ export class SqliteStore implements Store {
     return this.#file.read((tables) => tables.runs.nextDueAt(worker, workflows));
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+  async load(runId: string, afterSeq?: number, afterEntry = 0): Promise<Loaded | null> {
     return this.#file.read((tables) => {
       const head = tables.runs.head(runId);
       const run = tables.runs.get(runId);
@@ -110,7 +110,12 @@ export class SqliteStore implements Store {
       const snapshot = tables.documents.get("snapshot", runId);
       const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
       const journal = tables.pages.after(head.key, after, null);
-      return { run, snapshot, ...journal, inbox: head.inboxLast === 0 ? [] : tables.inbox.open(head) };
+      return {
+        run,
+        snapshot,
+        ...journal,
+        inbox: head.inboxLast <= afterEntry ? [] : tables.inbox.openAfter(head, afterEntry),
+      };
     });
   }
 

@@ -138,6 +138,16 @@ export const messageCases: readonly Case[] = [
       await t.applied(append("r", { records: [record(1), record(2)], taken: [1, 4] }));
       t.expect(await t.inboxIds("r")).toEqual(["m2", "m3", "m5"]);
       t.expect((await t.store.load("r"))?.inbox.map((entry) => entry.n)).toEqual([2, 3, 5]);
+      for (const [after, left] of [
+        [0, [2, 3, 5]],
+        [1, [2, 3, 5]],
+        [2, [3, 5]],
+        [4, [5]],
+        [5, []],
+        [9, []],
+      ] as const) {
+        t.expect((await t.store.load("r", 0, after))?.inbox.map((entry) => entry.n)).toEqual(left);
+      }
       t.expect((await t.run("r")).inboxLast).toBe(5);
     },
   },

@@ -102,19 +102,22 @@ const loadedRow = (
     coalesce(${after}, doc.a::bigint, r.base_seq) AS after_seq
     FROM @.runs r LEFT JOIN @.documents doc ON doc.kind = 'snapshot' AND doc.id = r.id WHERE r.id = ${run} OFFSET 0) AS r`;
 
-const LOADED_JSON = `json_build_object('run', ${RUN_JSON}, 'snapshot', r.snapshot, 'newest', r.newest,
+const loadedJson = (
+  afterEntry: string,
+): string => `json_build_object('run', ${RUN_JSON}, 'snapshot', r.snapshot, 'newest', r.newest,
   'records', CASE WHEN r.newest > r.after_seq THEN (SELECT json_agg(${RECORD_JSON} ORDER BY j.seq) FROM @.journal j
     WHERE ${recordsSql("r.id", "(r.after_seq + 1)")}) END,
-  'inbox', CASE WHEN r.inbox_last > 0 THEN (SELECT json_agg(${ENTRY_JSON} ORDER BY i.n) FROM @.inbox i WHERE i.run_id = r.id) END)`;
+  'inbox', CASE WHEN r.inbox_last > ${afterEntry} THEN (SELECT json_agg(${ENTRY_JSON} ORDER BY i.n) FROM @.inbox i
+    WHERE i.run_id = r.id AND i.n > ${afterEntry}) END)`;
 
-const LOAD_RUN = `SELECT (${LOADED_JSON})::text FROM ${loadedRow("p_run", "p_after")}`;
+const LOAD_RUN = `SELECT (${loadedJson("p_entry")})::text FROM ${loadedRow("p_run", "p_after")}`;
 
 /** In the order of `p_runs`: null for a run that does not exist, true for a run that is too long and must be loaded alone. */
 const LOAD_RUNS = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN r.newest - r.after_seq > p_records THEN 'true'
       ELSE (SELECT CASE WHEN octet_length(l.loaded) > p_bytes THEN 'true' ELSE l.loaded END
-        FROM (SELECT ${LOADED_JSON}::text AS loaded OFFSET 0) AS l) END
+        FROM (SELECT ${loadedJson("u.after_entry")}::text AS loaded OFFSET 0) AS l) END
     FROM ${loadedRow("u.id", "u.after_seq")}), 'null'), ',' ORDER BY u.position) || ']'
-    FROM unnest(p_runs, p_after) WITH ORDINALITY AS u(id, after_seq, position)`;
+    FROM unnest(p_runs, p_after, p_entries) WITH ORDINALITY AS u(id, after_seq, after_entry, position)`;
 
 const READ_RUN = `SELECT (${RUN_JSON})::text FROM @.runs r WHERE r.id = p_run`;
 
@@ -136,8 +139,11 @@ export const READS_SQL = [
   READ_ROWS,
   READ_ROWS_ALL,
   LOCK_ROWS,
-  queryFunction("load_run(p_run text, p_after bigint)", LOAD_RUN),
-  queryFunction("load_runs(p_runs text[], p_after bigint[], p_records bigint, p_bytes bigint)", LOAD_RUNS),
+  queryFunction("load_run(p_run text, p_after bigint, p_entry bigint)", LOAD_RUN),
+  queryFunction(
+    "load_runs(p_runs text[], p_after bigint[], p_entries bigint[], p_records bigint, p_bytes bigint)",
+    LOAD_RUNS,
+  ),
   queryFunction("read_run(p_run text)", READ_RUN),
   queryFunction("read_runs(p_runs text[], p_bytes bigint)", READ_RUNS),
 ].join("");

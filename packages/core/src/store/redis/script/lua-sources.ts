@@ -1205,6 +1205,21 @@ function inbox.open(id)
   return entries
 end
 
+-- The same entries, from after this number on. Does not read the others.
+function inbox.after(h, after)
+  if after == 0 then return h[INBOX_LAST] > 0 and inbox.open(h[ID]) or {} end
+  local entries = {}
+  for n = after + 1, h[INBOX_LAST] do
+    local row = call('HGET', P .. ':b:' .. h[ID], whole(n))
+    if row then
+      local e = unpacked(row)
+      table.insert(e, 1, n)
+      entries[#entries + 1] = e
+    end
+  end
+  return entries
+end
+
 function documents.key(kind, id) return P .. ':d:' .. #kind .. ':' .. kind .. id end
 
 function documents.get(kind, id)
@@ -1477,13 +1492,13 @@ end
 function read.get() return runs.get(arg()) end
 
 function read.load()
-  local id, after = arg(), num_or_null()
+  local id, after, after_entry = arg(), num_or_null(), num()
   local run = runs.get(id)
   if not run then return false end
   local h, snapshot = run[1], documents.get('snapshot', id)
   after = after or (snapshot and snapshot[5] and tonumber(snapshot[5])) or h[BASE_SEQ]
   local records = journal.tail(h, journal.newest_seq(h), after)
-  return { run, snapshot, records, h[INBOX_LAST] > 0 and inbox.open(id) or {} }
+  return { run, snapshot, records, inbox.after(h, after_entry) }
 end
 
 function read.journal()
