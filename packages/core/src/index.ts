@@ -15,7 +15,7 @@ export { CriticalError, ERRORS, type ErrorCode, PawlError, RollbackError } from 
 export type { Failure } from "./model/failure.ts";
 export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
-export type { CodecHook } from "./model/payload.ts";
+export type { CodecHook, Reading } from "./model/payload.ts";
 export type { LimitName, PolicyOptions } from "./model/policy.ts";
 export type { JournalRecord, NewRecord, Outcome, RecordKind, Records, SeqRange } from "./model/record.ts";
 export type { RetryOptions, RetryPolicy } from "./model/retry.ts";

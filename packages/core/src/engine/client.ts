@@ -12,6 +12,7 @@ export type ClientOptions = Pick<
   | "eventRetention"
   | "payloadBytesMax"
   | "codec"
+  | "acceptCodec"
   | "log"
   | "world"
 >;

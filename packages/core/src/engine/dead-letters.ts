@@ -1,12 +1,12 @@
 import { PawlError } from "../model/errors.ts";
 import type { DeadLetter } from "../model/inbox.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "../model/op.ts";
-import type { Codec } from "../model/payload.ts";
+import { type Codec, type Reading, readingOf } from "../model/payload.ts";
 import type { EventPost, MessagePost } from "../model/transition.ts";
 import type { Page, PageQuery, Reader } from "../store/store.ts";
 
-/** A dead letter with its value decoded. */
-export type DeadLetterView = Omit<DeadLetter, "value"> & { readonly value: unknown };
+/** A dead letter with its value decoded. If this codec cannot read the value, `unreadable` says so and `value` is undefined. */
+export type DeadLetterView = Omit<DeadLetter, "value"> & Reading;
 
 /** Lists, replays and removes messages and events that could not be received. */
 export class DeadLetters {
@@ -88,7 +88,7 @@ export class DeadLetters {
   }
 
   #view(letter: DeadLetter): DeadLetterView {
-    return { ...letter, value: this.#codec.decode(letter.value) };
+    return { ...letter, ...readingOf<unknown>(this.#codec, letter.value, `dead letter ${letter.id}`) };
   }
 }
 

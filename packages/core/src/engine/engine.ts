@@ -19,6 +19,7 @@ import { Worker } from "../worker/worker.ts";
 import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
 import { checkWorkflow } from "../workflow/workflow.ts";
+import { checkCodec } from "./codec-check.ts";
 import { addWorkflow, codecOf, type EngineConfig, type EngineOptions, resolveConfig } from "./config.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Documents } from "./documents.ts";
@@ -84,6 +85,10 @@ export class Engine {
 
   /** Starts the worker. `createEngine` calls this. */
   async open(): Promise<void> {
+    const { codec: hook, acceptCodec: accept } = this.#config;
+    // Before the worker starts: a codec that does not fit must not claim a run.
+    const check = { reader: this.#worker.reader, hook, accept, submit: <O extends Op>(op: O) => this.submit(op) };
+    await checkCodec(check);
     await this.#worker.start();
     this.#runs.watch();
   }

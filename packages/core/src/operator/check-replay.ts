@@ -1,3 +1,4 @@
+import { checkCodecReadOnly } from "../engine/codec-check.ts";
 import { type EngineOptions, resolveConfig } from "../engine/config.ts";
 import { PawlError } from "../model/errors.ts";
 import { hash32 } from "../model/hash.ts";
@@ -71,6 +72,7 @@ export async function checkReplay(options: CheckReplayOptions): Promise<ReplayRe
   if (options.keepOpen !== true) await store.open({ now: () => clock.now(), every: () => () => undefined });
   const rejections = trackUnhandledRejections(() => undefined);
   try {
+    await checkCodecReadOnly(store.reader, options.codec ?? null);
     const codec = plainCodec(options);
     const programs = new ProgramRegistry(workflows, { ...config, codec });
     const known = new Set(workflows.map(({ name }) => name));

@@ -1,3 +1,4 @@
+import { checkCodecReadOnly } from "../engine/codec-check.ts";
 import { runNotFound } from "../engine/runs.ts";
 import { PawlError } from "../model/errors.ts";
 import { toFailure } from "../model/failure.ts";
@@ -150,11 +151,15 @@ function stateOf(values: Values, { status, outcome, endedAt }: ExportedRun, now:
 
 /** Opens the store for the call, unless `keepOpen` is set. */
 export async function withStore<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
-  if (options.keepOpen === true) return await call();
+  const checked = async (): Promise<Value> => {
+    await checkCodecReadOnly(store.reader, options.codec ?? null);
+    return await call();
+  };
+  if (options.keepOpen === true) return await checked();
   const clock = options.clock ?? systemClock();
   await store.open({ now: () => clock.now(), every: () => () => undefined });
   try {
-    return await call();
+    return await checked();
   } finally {
     await store.close();
   }
