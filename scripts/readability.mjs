@@ -26,10 +26,18 @@ const SIBLINGS = /\/(?:store|host|testing\/store-contract|testing\/driver-contra
 /** Test titles must not begin with these words. */
 const TITLE = /^(?:that|what|of|and|whose|who|with)\b/i;
 
-/** @param {readonly Source[]} sources @returns {readonly Finding[]} */
+/** Files with the cases of a contract suite, whose titles are the `name` of each case. */
+const CASES = /-cases\.ts$/;
+
+/**
+ * Checks `it` and `test` in every code file, because shared suites call them outside test files, and the cases of contract suites.
+ *
+ * @param {readonly Source[]} sources
+ * @returns {readonly Finding[]}
+ */
 export function titleFindings(sources) {
   return sources
-    .filter(({ path }) => isTest(path))
+    .filter(({ path }) => path.endsWith(".ts"))
     .flatMap(({ path, text }) =>
       titles(path, text)
         .filter(({ title }) => TITLE.test(title))
@@ -37,17 +45,25 @@ export function titleFindings(sources) {
     );
 }
 
-/** The titles of `it` and `test`. @param {string} path @param {string} text */
+/** The titles of `it` and `test`, and of contract cases. @param {string} path @param {string} text */
 function titles(path, text) {
   /** @type {{ title: string, line: number }[]} */
   const found = [];
   for (const { node } of descendants(parse(path, text))) {
-    if (node.type !== "CallExpression" || !isTestCall(/** @type {any} */ (node.callee))) continue;
-    const [first] = /** @type {any[]} */ (node.arguments);
-    const title = first?.type === "TemplateLiteral" ? first.quasis[0].value.raw : nameOf(first);
-    if (typeof title === "string" && title !== "") found.push({ title, line: lineOf(text, node.start) });
+    const titled = /** @type {any} */ (titledBy(path, node));
+    const title = titled?.type === "TemplateLiteral" ? titled.quasis[0].value.raw : nameOf(titled);
+    if (typeof title === "string" && title !== "") found.push({ title, line: lineOf(text, titled.start) });
   }
   return found;
+}
+
+/** The title that a node gives to a test, if any. @param {string} path @param {any} node */
+function titledBy(path, node) {
+  if (node.type === "CallExpression" && isTestCall(node.callee)) return node.arguments[0];
+  if (node.type !== "ObjectExpression" || !CASES.test(path)) return undefined;
+  const property = (/** @type {string} */ name) =>
+    node.properties.find((/** @type {any} */ each) => nameOf(each.key) === name);
+  return property("run") === undefined ? undefined : property("name")?.value;
 }
 
 /** `it(…)`, `test(…)`, `it.each(…)(…)`, `it.skip(…)`. @param {any} callee @returns {boolean} */

@@ -15,7 +15,17 @@ test("a test title that begins with a relative word is a finding", () => {
   ]);
 });
 
-test("titles of describe, other calls and other files are no findings", () => {
+test("a contract case or a shared test whose title begins with a relative word is a finding", () => {
+  const cases = "packages/core/src/testing/store-contract/made-up-cases.ts";
+  const text =
+    'const c = [{ name: "a run ends", run: f }, { name: "of two runs one ends", async run() {} }, { name: "of" }];';
+  expect(findings(text, cases)).toEqual([`${cases}:1 test title begins with a relative word: of two runs one ends`]);
+  expect(findings('it("what is read", () => {});', "packages/core/src/testing/made-up.ts")).toEqual([
+    "packages/core/src/testing/made-up.ts:1 test title begins with a relative word: what is read",
+  ]);
+});
+
+test("titles of describe, names outside contract cases and other calls are no findings", () => {
   expect(findings('describe("what is read", () => {}); call("of a run");')).toEqual([]);
-  expect(findings('it("what is read", () => {});', "packages/core/src/rules/made-up.ts")).toEqual([]);
+  expect(findings('const c = [{ name: "of a run", run: f }];', "packages/core/src/rules/made-up.ts")).toEqual([]);
 });

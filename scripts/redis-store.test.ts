@@ -37,7 +37,7 @@ function create(id: string, input: string | null = null): Transition {
 
 async function codeOf(work: Promise<unknown>): Promise<unknown> {
   return await work.then(
-    () => "nothing was thrown",
+    () => "no error",
     (error: { readonly code?: unknown }) => error.code,
   );
 }

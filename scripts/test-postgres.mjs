@@ -3,7 +3,7 @@ import { startPostgres } from "./postgres-server.mjs";
 
 /**
  * Global setup of Vitest. A PostgreSQL server starts when the first test requests it, so that other tests do not wait for it, and stops
- * at the end. Tests request its URL from the address in `PAWL_TEST_POSTGRES_ASK`.
+ * at the end. Tests request its URL from the address in `PAWL_TEST_POSTGRES_START`.
  *
  * `PAWL_TEST_POSTGRES_URL` names a server to use instead.
  *
@@ -28,7 +28,7 @@ export async function setup() {
   await new Promise((resolve) => addressServer.listen(0, "127.0.0.1", () => resolve(null)));
   const address = addressServer.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  process.env.PAWL_TEST_POSTGRES_ASK = `http://127.0.0.1:${port}`;
+  process.env.PAWL_TEST_POSTGRES_START = `http://127.0.0.1:${port}`;
 }
 
 export async function teardown() {
@@ -42,5 +42,7 @@ const noop = async () => undefined;
 /** @returns {Promise<PostgresServer | null>} */
 async function find() {
   const url = process.env.PAWL_TEST_POSTGRES_URL;
-  return url === undefined ? startPostgres(SETTINGS) : { url, pid: 0, stop: noop, kill: noop, start: noop };
+  return url === undefined
+    ? startPostgres(SETTINGS)
+    : { url, pid: 0, stop: noop, kill: noop, start: noop, freeze: noop, thaw: noop };
 }

@@ -33,9 +33,16 @@ function vitest(name, title, node, filters) {
 }
 
 /** Tests of the engine that depend on the store. `PAWL_TEST_STAGE` selects the store. */
-const STORED = ["engine.test", "messages", "events", "children", "control", "steps"].map(
-  (name) => `packages/core/src/engine/${name}`,
-);
+const STORED = [
+  "engine.test",
+  "messages",
+  "events",
+  "children",
+  "control",
+  "steps",
+  "async-context",
+  "large-batches",
+].map((name) => `packages/core/src/engine/${name}`);
 
 const EXPLORE = ["examples/src/explore.test.ts", "packages/core/src/testing/explore/explore.test.ts"];
 const NOT_EXPLORE = EXPLORE.map((file) => `--exclude=${file}`);
@@ -46,9 +53,12 @@ function exploreSection() {
   return [{ ...section, commands: section.commands.map((command) => ({ ...command, env: { NO_COLOR: "1" } })) }];
 }
 
+/** Tests all stores but PostgreSQL in the section `unit`. */
+const FUZZ = "test/fuzz/src/fuzz.test.ts";
+
 /** PostgreSQL is slower than SQLite, so tests have more time. @returns {readonly Section[]} */
 function postgresSection() {
-  const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/operator/move-run"];
+  const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/operator/move-run", FUZZ];
   return [staged(vitest("postgres", "the engine on PostgreSQL", process.execPath, filters), "postgres")];
 }
 
@@ -94,7 +104,9 @@ const scripts = JSON.parse(readFileSync("package.json", "utf8")).scripts;
 
 /** By name; created just before the section runs. @type {Readonly<Record<string, () => readonly Section[]>>} */
 const SECTIONS = {
-  check: () => [{ name: "check", title: "format, lint, types, architecture", commands: [npmRun("check")] }],
+  check: () => [
+    { name: "check", title: "format, lint, types, architecture", commands: [npmRun("check"), npmRun("walk")] },
+  ],
   build: () => [{ name: "build", title: "build", commands: [npmRun("build")] }],
   unit: () => [vitest("unit", "tests", process.execPath, NOT_EXPLORE)],
   explore: exploreSection,

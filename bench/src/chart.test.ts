@@ -3,7 +3,7 @@ import { chart } from "./chart.mjs";
 import { atLeast, atMost, figure, figureOf, summarize } from "./figure.mjs";
 
 const LONG =
-  "a name that goes on and on, with 1,000 in flight, <on> one server & another, until nobody would read it all";
+  "a name that is far too long for its column, with 1,000 in flight, <on> one server & another, on a busy host";
 
 /** @param rates The rate of each round. */
 const rate = (name: string, ...rates: number[]): object[] => rates.map((value) => figure(name, value, "count"));

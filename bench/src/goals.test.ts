@@ -50,14 +50,14 @@ function goalsOf(store: string): readonly string[] {
 }
 
 describe("bars and targets", () => {
-  it("in memory", () => {
+  it("the memory workloads have these goals", () => {
     expect(goalsOf("memory")).toEqual([
       "W1 ÷ the plain loop: atLeast null 0.15",
       "W1 event-loop delay, p99: below null 20",
     ]);
   });
 
-  it("on SQLite", () => {
+  it("the SQLite workloads have these goals", () => {
     expect(goalsOf("sqlite")).toEqual([
       "W1 ÷ raw rows: atLeast 0.25 0.35",
       "W1 ÷ openworkflow, its better: atLeast 25 40",
@@ -71,7 +71,7 @@ describe("bars and targets", () => {
       "W4 in commits: atMost 4 3",
       "W4 in commits: atMost null 12",
       "W4s lateness, p99: atMost 10 5",
-      "W5 20,000 records: records/s, code entered → goes on: atLeast 200000 300000",
+      "W5 20,000 records: records/s, code entered → resumed: atLeast 200000 300000",
       "W5loop last tenth ÷ first: atMost 1.1 null",
       "W5wake ÷ after 10: atMost null 1.1",
       "W6 10,000 hot: heap a run: atMost 8192 null",
@@ -85,7 +85,7 @@ describe("bars and targets", () => {
     ]);
   });
 
-  it("on PostgreSQL", () => {
+  it("the PostgreSQL workloads have these goals", () => {
     expect(goalsOf("postgres")).toEqual([
       "W1 ÷ raw rows: atLeast 0.12 0.18",
       "W1 ÷ the best TypeScript peer: atLeast 12 18",
@@ -102,14 +102,14 @@ describe("bars and targets", () => {
       "W4x in commits: atMost 10 8",
       "W4s lateness, p99: atMost null 5",
       "W6 RSS a run: atMost null 5120",
-      "W5 20,000 records: records/s, code entered → goes on: atLeast null 300000",
+      "W5 20,000 records: records/s, code entered → resumed: atLeast null 300000",
       "W5loop last tenth ÷ first: atMost null 1.1",
       "W5wake ÷ after 10: atMost null 1.1",
       "scale5ms ÷ one worker: atLeast 1.7 null",
     ]);
   });
 
-  it("on Redis", () => {
+  it("the Redis workloads have these goals", () => {
     expect(goalsOf("redis")).toEqual(["W1 ÷ raw entries: atLeast 0.3 0.4", "W1 event-loop delay, p99: below null 20"]);
   });
 });

@@ -11,17 +11,17 @@ const COLUMNS = 120;
 export function progress(parts, now = () => performance.now()) {
   /** @type {Map<string, number>} */
   const took = new Map();
-  let [before, spentMs, said, done] = [now(), 0, 0, 0];
+  let [before, spentMs, measured, done] = [now(), 0, 0, 0];
   const { stdout } = process;
   return {
-    /** The next part is done. @param {string} what */
-    say(what) {
+    /** The next part is done. @param {string} part */
+    measuredPart(part) {
       const tookMs = now() - before;
       [before, spentMs] = [before + tookMs, spentMs + tookMs];
       took.set(parts[done], tookMs);
-      said += 1;
+      measured += 1;
       done += 1;
-      const line = `  ${bar(done, parts.length)} ${what}, about ${time(leftMs(parts.slice(done), took, spentMs / said))} left`;
+      const line = `  ${bar(done, parts.length)} ${part}, about ${time(leftMs(parts.slice(done), took, spentMs / measured))} left`;
       if (stdout.isTTY)
         stdout.write(
           `\r\u001b[2K${line.slice(0, (stdout.columns || COLUMNS) - 1)}${done === parts.length ? "\n" : ""}`,

@@ -30,15 +30,15 @@ export async function measureAll({ stores, rounds, only, quick, brief }, places)
     measured.filter(({ workload: { roundsMax = rounds } }) => index < roundsMax),
   );
   const partsOf = ({ store, workload }) => workload.parts.map(({ name }) => `${store} ${workload.name} ${name}`);
-  const { say, skip, note } = progress(plan.flatMap((round) => round.flatMap(partsOf)));
+  const { measuredPart: showPart, skip, note } = progress(plan.flatMap((round) => round.flatMap(partsOf)));
   for (const [index, round] of plan.entries()) {
     for (const each of round) {
       const { store, workload, failures } = each;
       const at = `round ${index + 1} ${store} ${workload.name}`;
       let left = workload.parts.length;
-      const measuredPart = (/** @type {string} */ what) => {
+      const measuredPart = (/** @type {string} */ part) => {
         left -= 1;
-        say(`${at} ${what}`);
+        showPart(`${at} ${part}`);
       };
       const failed = (/** @type {string} */ failure) => {
         failures.push(`round ${index + 1}: ${failure}`);
@@ -60,7 +60,7 @@ export async function measureAll({ stores, rounds, only, quick, brief }, places)
  * A failed part of a peer does not fail the round.
  *
  * @param {Workload} workload @param {number} round @param {Places | undefined} places
- * @param {{ measuredPart: (what: string) => void, failed: (failure: string) => void }} listeners
+ * @param {{ measuredPart: (part: string) => void, failed: (failure: string) => void }} listeners
  */
 export async function measureRound(workload, round, places, { measuredPart, failed }) {
   if (places === undefined) throw new Error(`no places for workload ${workload.name}`);

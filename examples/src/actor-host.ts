@@ -29,7 +29,7 @@ class ActorHost<Input, Output> {
   }
 
   /** Sends a message to an actor, even if it is not in memory. */
-  async tell(id: string, message: string, value: unknown): Promise<void> {
+  async send(id: string, message: string, value: unknown): Promise<void> {
     await hostedRun(id, this.#namespaces.driver(id)).message(message, value);
   }
 
@@ -53,5 +53,5 @@ class ActorHost<Input, Output> {
 const host = new ActorHost(subscription);
 await host.create("ann", "ann");
 await host.create("bob", "bob");
-await host.tell("ann", "answer", "a year");
+await host.send("ann", "answer", "a year");
 for (const output of await host.untilQuiet()) console.log(output);

@@ -41,6 +41,6 @@ for (const [name, proposal] of Object.entries(proposals)) {
   console.log(`${name}: ${ok ? `fits ${checked} runs` : "does not fit"}`);
   const [first] = findings;
   if (first !== undefined)
-    console.log(`  at ${first.location}: ${first.recorded}, and the code asks for ${first.asked}`);
+    console.log(`  at ${first.location}: ${first.recorded}, the code requests ${first.requested}`);
 }
 await engine.shutdown();

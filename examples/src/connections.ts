@@ -10,12 +10,12 @@ function connect(service: string): { send(text: string): string; close(): void }
   return { send: (text) => `${service} got ${text}`, close: () => console.log(`close ${service}`) };
 }
 
-const remind = workflow("remind", async (ctx, who: string) => {
+const remind = workflow("remind", async (ctx, name: string) => {
   const mail = await ctx.resource("mail", { acquire: () => connect("mail"), release: (client) => client.close() });
   const audit = await ctx.resource("audit", { acquire: () => connect("audit"), release: (client) => client.close() });
-  console.log(await ctx.step("first", () => mail.value.send(`hello ${who}`)));
+  console.log(await ctx.step("first", () => mail.value.send(`hello ${name}`)));
   await ctx.sleep(50);
-  console.log(await ctx.step("second", () => mail.value.send(`are you there, ${who}?`)));
+  console.log(await ctx.step("second", () => mail.value.send(`are you there, ${name}?`)));
   await ctx.step("note", () => audit.value.send("two mails"));
 });
 

@@ -10,7 +10,7 @@ interface Case {
   readonly options?: ExploreOptions;
 }
 
-function of<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options: ExploreOptions = {}): Case {
+function caseOf<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options: ExploreOptions = {}): Case {
   return { workflow: workflow as unknown as Workflow, input, options };
 }
 
@@ -27,47 +27,51 @@ const ledger: Effects = {
 };
 
 const FAULTY: ReadonlyArray<readonly [Case, FindingKind, RegExp]> = [
-  [of(faulty.chargesTwice, 499), "twice", /"charge 499" happened once too often, because step charge ran again/],
-  [of(faulty.freshKey, 499), "twice", /because step charge ran again/],
-  [of(faulty.countsDown, "salt", { effects: shelf }), "twice", /because step take ran again/],
-  [of(faulty.byTheClock, undefined), "nondeterminism", /calls Date\.now\(\) at its beginning/],
-  [of(faulty.byLot, ["ann", "bob"]), "nondeterminism", /calls Math\.random\(\)/],
-  [of(faulty.namesItself, undefined), "nondeterminism", /calls randomUUID\(\) at its beginning/],
-  [of(faulty.remembers, "ann"), "nondeterminism", /a replay went another way/],
+  [caseOf(faulty.chargesTwice, 499), "twice", /"charge 499" happened more often than expected: step charge ran again/],
+  [caseOf(faulty.newKeyPerAttempt, 499), "twice", /: step charge ran again/],
+  [caseOf(faulty.decrementsStock, "salt", { effects: shelf }), "twice", /: step take ran again/],
+  [caseOf(faulty.usesSystemClock, undefined), "nondeterminism", /calls Date\.now\(\) at its start/],
+  [caseOf(faulty.usesMathRandom, ["ann", "bob"]), "nondeterminism", /calls Math\.random\(\)/],
+  [caseOf(faulty.usesRandomUuid, undefined), "nondeterminism", /calls randomUUID\(\) at its start/],
+  [caseOf(faulty.keepsStateOutside, "ann"), "nondeterminism", /replay diverged/],
+  [caseOf(faulty.dependsOnOrder, ["north", "south", "east"]), "result", /; without faults it is completed with/],
+  [caseOf(faulty.doesNotAwaitMail, "ann"), "unawaited", /the result of ctx\.step\("mail"\) is never awaited/],
   [
-    of(faulty.inOrderOfAnswer, ["north", "south", "east"]),
-    "result",
-    /and without what went wrong it is completed with/,
+    caseOf(faulty.ignoresFailedCharge, 499),
+    "swallowed",
+    /step charge fails permanently, but the run completes with the same result/,
   ],
-  [of(faulty.forgetsTheMail, "ann"), "unawaited", /nobody waits for ctx\.step\("mail"\)/],
-  [of(faulty.swallows, 499), "swallowed", /step charge fails for good, and the run is completed as if it had not/],
-  [of(faulty.keepsTheHotel, "Oslo"), "uncompensated", /"hotel in Oslo" is left when step insurance fails/],
-  [of(faulty.refundsTwice, 499), "twice", /taken back once too often.*because the rollback of step charge ran again/],
-  [of(faulty.auditsInReplay, "ann"), "outside", /"ann came" happens outside of every step/],
+  [
+    caseOf(faulty.hasNoHotelRollback, "Oslo"),
+    "uncompensated",
+    /"hotel in Oslo" is not undone after step insurance fails/,
+  ],
+  [caseOf(faulty.rollsBackWithoutKey, 499), "twice", /undone too often.*: the rollback of step charge ran again/],
+  [caseOf(faulty.auditsOutsideStep, "ann"), "outside", /effect "ann came" happens outside every step/],
 ];
 
 const READY = { message: "ready", value: "yes", after: "1 day" } as const;
 
 const CORRECT: readonly Case[] = [
-  of(correct.chargesOnce, 499),
-  of(correct.keptKey, 499),
-  of(correct.takesOnce, "salt", { effects: ledger }),
-  of(correct.byItsOwnTime, Number.MAX_SAFE_INTEGER, { sends: [READY] }),
-  of(correct.byKeptLot, ["ann", "bob"]),
-  of(correct.countsVisits, "ann"),
-  of(correct.inOrderOfAsking, ["north", "south", "east"]),
-  of(correct.sendsTheMail, "ann"),
-  of(correct.minds, 499),
-  of(correct.givesAllBack, "Oslo"),
-  of(correct.refundsOnce, 499, { sends: [{ message: "approve", value: true, after: "2 days" }] }),
-  of(correct.audits, "ann", {
+  caseOf(correct.chargesOnce, 499),
+  caseOf(correct.keyFromStep, 499),
+  caseOf(correct.decrementsStockOnce, "salt", { effects: ledger }),
+  caseOf(correct.usesCtxNow, Number.MAX_SAFE_INTEGER, { sends: [READY] }),
+  caseOf(correct.usesCtxRandom, ["ann", "bob"]),
+  caseOf(correct.keepsStateInLoop, "ann"),
+  caseOf(correct.dependsOnNoOrder, ["north", "south", "east"]),
+  caseOf(correct.awaitsMail, "ann"),
+  caseOf(correct.failsWithFailedCharge, 499),
+  caseOf(correct.rollsBackAll, "Oslo"),
+  caseOf(correct.rollsBackWithKey, 499, { sends: [{ message: "approve", value: true, after: "2 days" }] }),
+  caseOf(correct.auditsInStep, "ann", {
     workflows: [correct.billing as unknown as Workflow],
     sends: [{ event: "table", value: 4, after: "5 minutes" }],
   }),
 ];
 
 describe("faulty workflows", () => {
-  for (const [{ workflow, input, options }, kind, says] of FAULTY) {
+  for (const [{ workflow, input, options }, kind, message] of FAULTY) {
     it(`explore finds the fault of "${workflow.name}": ${kind}`, async () => {
       const found = await explore(workflow, input, { effects: faulty.effects, schedules: 250, ...options }).then(
         () => null,
@@ -76,7 +80,7 @@ describe("faulty workflows", () => {
       expect(found?.code).toBe("WORKFLOW_FAULTY");
       const kinds = new Set(found?.report.findings.map((finding) => finding.kind));
       expect([...kinds]).toEqual([kind]);
-      expect(found?.message).toMatch(says);
+      expect(found?.message).toMatch(message);
       for (const { schedule } of found?.report.findings ?? []) expect(schedule.faults.length).toBeLessThan(2);
     });
   }

@@ -28,6 +28,6 @@ const run = await engine.start(crawl, { pages });
 console.log(`indexed ${await run.result()} pages`);
 
 for (const record of await run.journal()) {
-  if (record.kind === "step") console.log(`${record.location}: ${record.attempts} tries`);
+  if (record.kind === "step") console.log(`${record.location}: ${record.attempts} attempts`);
 }
 await engine.shutdown();

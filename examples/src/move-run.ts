@@ -2,10 +2,10 @@
 import { createEngine, endExported, exportRun, importRun, memoryStore, workflow } from "pawl";
 import { replayJournal } from "pawl/testing";
 
-const order = workflow("order", async (ctx, what: string) => {
-  await ctx.step("charge", () => console.log(`charged for ${what}`));
+const order = workflow("order", async (ctx, item: string) => {
+  await ctx.step("charge", () => console.log(`charged for ${item}`));
   const approved = await ctx.listen<string>("approve");
-  await ctx.step("ship", () => console.log(`shipped ${what}, says ${approved.value}`));
+  await ctx.step("ship", () => console.log(`shipped ${item}, says ${approved.value}`));
   return "shipped";
 });
 
@@ -30,7 +30,7 @@ const golden = await exportRun(there, "o-1", { keepOpen: true });
 await second.shutdown();
 
 console.log(`today's code: ${(await replayJournal(order, golden)).end}`);
-const renamed = workflow("order", async (ctx, what: string) => {
-  await ctx.step("debit", () => console.log(`never printed: ${what}`));
+const renamed = workflow("order", async (ctx, item: string) => {
+  await ctx.step("debit", () => console.log(`never printed: ${item}`));
 });
 await replayJournal(renamed, golden).catch((error: Error) => console.log(error.message));

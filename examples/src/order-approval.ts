@@ -7,12 +7,12 @@ import { createEngine, memoryStore, workflow } from "pawl";
 interface Order {
   readonly id: string;
   readonly cents: number;
-  readonly patience: string;
+  readonly timeout: string;
 }
 
 const order = workflow("order", async (ctx, input: Order) => {
   const payment = await ctx.step("charge", () => ({ receipt: `receipt-${input.id}`, cents: input.cents }));
-  const approval = await ctx.listen<{ by: string }>("approve", { timeout: input.patience });
+  const approval = await ctx.listen<{ by: string }>("approve", { timeout: input.timeout });
   if (approval.timedOut) {
     await ctx.step("refund", () => console.log(`${input.id}: refunded ${payment.cents} cents`));
     return `${input.id}: nobody approved`;
@@ -23,11 +23,11 @@ const order = workflow("order", async (ctx, input: Order) => {
 
 const engine = await createEngine({ store: memoryStore(), workflows: [order] });
 
-const approved = await engine.start(order, { id: "a", cents: 499, patience: "2 days" }, { id: "order-a" });
+const approved = await engine.start(order, { id: "a", cents: 499, timeout: "2 days" }, { id: "order-a" });
 await approved.send("approve", { by: "ann" });
 console.log(await approved.result());
 
-const forgotten = await engine.start(order, { id: "b", cents: 250, patience: "100 ms" }, { id: "order-b" });
+const forgotten = await engine.start(order, { id: "b", cents: 250, timeout: "100 ms" }, { id: "order-b" });
 console.log(await forgotten.result());
 
 await engine.shutdown();

@@ -28,11 +28,11 @@ describe("output of the examples", () => {
     const lines = await printed(() => import("./fan-out.ts"));
     expect(lines[0]).toBe("indexed 4 pages");
     expect(lines.slice(1).sort()).toEqual([
-      "fetch about: 3 tries",
-      "fetch contact: 1 tries",
-      "fetch docs: 1 tries",
-      "fetch home: 1 tries",
-      "index: 1 tries",
+      "fetch about: 3 attempts",
+      "fetch contact: 1 attempts",
+      "fetch docs: 1 attempts",
+      "fetch home: 1 attempts",
+      "index: 1 attempts",
     ]);
   });
 
@@ -70,7 +70,7 @@ describe("output of the examples", () => {
       "smith: 50 % of maxSuspendDuration",
       "smith: 80 % of maxSuspendDuration",
       "table 4 is free again",
-      "run smith failed: run smith was suspended for longer than its maxSuspendDuration of 2d",
+      "run smith failed: run smith was suspended for longer than its maxSuspendDuration of 2 d",
       "after 29 days: failed",
       "after 33 days: removed",
     ]);
@@ -78,10 +78,10 @@ describe("output of the examples", () => {
 
   it("explain: returns a sentence for each run", async () => {
     expect(await printed(() => import("./explain.ts"))).toEqual([
-      'run o-1 of order v1 has been suspended for 1m, waiting for message "approve" (timeout in 1d 23h)',
-      "run f-1 of flaky v1 is retrying call: attempt 2 in 9m; last error: no route to host",
+      'run o-1 of order v1 has been suspended for 1 min, waiting for message "approve" (timeout in 1 d 23 h)',
+      "run f-1 of flaky v1 is retrying call: attempt 2 in 9 min; last error: no route to host",
       "run o-2 of order v1 is paused: the customer called",
-      "run o-7 of order v7 has been due for 1m; no live worker has order v7 (workers have v1)",
+      "run o-7 of order v7 has been due for 1 min; no live worker has order v7 (workers have v1)",
     ]);
   });
 
@@ -137,9 +137,9 @@ describe("output of the examples", () => {
       "welcome, ann",
       "welcome, bob",
       "a renamed step: does not fit",
-      "  at welcome: step at welcome, and the code asks for step at greet",
+      "  at welcome: step at welcome, the code requests step at greet",
       "another message: does not fit",
-      "  at cancelled: listen at cancelled for message cancelled, and the code asks for listen at ended",
+      "  at cancelled: listen at cancelled for message cancelled, the code requests listen at ended",
       "a reminder: fits 2 runs",
     ]);
   });
@@ -193,11 +193,11 @@ describe("output of the examples", () => {
 
   it("explore-orders: the double charge is reported, and the fixed workflow has no findings", async () => {
     expect(await printed(() => import("./explore-orders.ts"))).toEqual([
-      'twice: "charge of 499" happened once too often, because step charge ran again',
+      'twice: "charge of 499" happened more often than expected: step charge ran again',
       "the run is started",
       "step charge runs",
       "  → charge of 499",
-      "process 1 ends before it has stored that step charge is done",
+      "process 1 crashes before the result of step charge is stored",
       "process 2 takes over",
       "step charge runs again",
       "  → charge of 499",
@@ -213,7 +213,7 @@ describe("output of the examples", () => {
       "shipped tea, says ann",
       "shipped",
       "today's code: completed",
-      "run o-1 of order: at charge the journal holds step at charge (record 1), and the code asks for step at debit",
+      "run o-1 of order: at charge the journal has step at charge (record 1), the code requests step at debit",
     ]);
   });
 });

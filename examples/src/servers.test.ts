@@ -17,7 +17,7 @@ async function printed(load: () => Promise<unknown>): Promise<readonly string[]>
 }
 
 async function postgresUrl(): Promise<string | null> {
-  const { PAWL_TEST_POSTGRES_URL: named, PAWL_TEST_POSTGRES_ASK: ask } = process.env;
+  const { PAWL_TEST_POSTGRES_URL: named, PAWL_TEST_POSTGRES_START: ask } = process.env;
   if (named !== undefined || ask === undefined) return named ?? null;
   return ((await (await fetch(ask)).json()) as { readonly url: string | null }).url;
 }

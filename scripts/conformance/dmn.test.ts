@@ -7,7 +7,7 @@ import { runTck } from "./dmn.mjs";
 const data = join(ROOT, "../shared/conformance/dmn-tck");
 
 // The data is not part of the repository.
-test.skipIf(!existsSync(data))("Every case of the DMN TCK passes", () => {
+test.skipIf(!existsSync(data))("every case of the DMN TCK passes", () => {
   const failed = runTck(data).filter(({ flaw }) => flaw !== null);
   expect(failed).toEqual([]);
 });

@@ -14,7 +14,7 @@ import { TEN_TASKS } from "./model.mjs";
 export async function measure({ inFlight, warmMs, warmTasks, windowMs }) {
   const sourceContext = Serializer(await new BpmnModdle().fromXML(TEN_TASKS), TypeResolver(elements));
   let tasks = 0;
-  let going = true;
+  let isRunning = true;
   const services = {
     work(_scope, callback) {
       tasks += 1;
@@ -29,14 +29,14 @@ export async function measure({ inFlight, warmMs, warmTasks, windowMs }) {
       engine.execute();
     });
   const clients = Array.from({ length: inFlight }, async () => {
-    while (going) {
+    while (isRunning) {
       await runOne();
       await new Promise(setImmediate);
     }
   });
   await warmed(() => tasks, { warmMs, least: warmTasks });
   const { done, perSecond, cpuMicros } = await overWindow({ count: () => tasks, windowMs });
-  going = false;
+  isRunning = false;
   await Promise.all(clients);
   return { tasksPerSecond: perSecond, cpuMicrosPerTask: cpuMicros / done };
 }

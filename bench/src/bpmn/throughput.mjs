@@ -14,13 +14,13 @@ export async function measure({ place, store, inFlight, warmMs, warmTasks, windo
   };
   const { engine, bpmn } = await openProcesses({ store, folder: place.folder }, { serviceTask });
   await bpmn.deploy(TEN_TASKS);
-  let going = true;
+  let isRunning = true;
   const clients = Array.from({ length: inFlight }, async (_, id) => {
-    while (going) await (await bpmn.start("ten", { id })).result();
+    while (isRunning) await (await bpmn.start("ten", { id })).result();
   });
   await warmed(() => tasks, { warmMs, least: warmTasks });
   const { done, perSecond, cpuMicros } = await overWindow({ count: () => tasks, windowMs });
-  going = false;
+  isRunning = false;
   await Promise.all(clients);
   await engine.shutdown();
   return { tasksPerSecond: perSecond, cpuMicrosPerTask: cpuMicros / done };

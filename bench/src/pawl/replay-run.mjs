@@ -14,17 +14,17 @@ async function replay(place, records) {
   const openedAt = performance.now();
   let enteredAt = 0;
   let busyBefore = 0;
-  /** @type {(went: { resumedAt: number, busy: number }) => void} */
-  let goesOn = () => undefined;
+  /** @type {(resumed: { resumedAt: number, busy: number }) => void} */
+  let onResumed = () => undefined;
   const resumed = new Promise((resolve) => {
-    goesOn = resolve;
+    onResumed = resolve;
   });
   const long = longRun(
     () => {
       enteredAt = performance.now();
       busyBefore = busyMs();
     },
-    async () => goesOn({ resumedAt: performance.now(), busy: busyMs() - busyBefore }),
+    async () => onResumed({ resumedAt: performance.now(), busy: busyMs() - busyBefore }),
   );
   const engine = await openEngine(place, [long], { lease: LEASE_MS });
   const { resumedAt, busy } = await resumed;

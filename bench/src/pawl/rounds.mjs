@@ -22,7 +22,7 @@ export async function measure({ place, rounds }) {
         if (round > 0) took[round - 1] = now - before;
         before = now;
         const next = await c.step("add", async () => {
-          if (count === rounds && round % every === every - 1) await look();
+          if (count === rounds && round % every === every - 1) await sample();
           return sum + 1;
         });
         return Loop.continue({ sum: next });
@@ -30,7 +30,7 @@ export async function measure({ place, rounds }) {
     });
   });
   const engine = await openEngine(place, [looping]);
-  const look = async () => {
+  const sample = async () => {
     for (let n = 0; n < 2; n += 1) globalThis.gc();
     heaps.push(process.memoryUsage().heapUsed);
     rows.push((await engine.run("measured").journal({ limit: 1_000 })).length);

@@ -31,9 +31,9 @@ export async function measure({ place, inFlight, warmMs, windowMs, counting = fa
   const counter = await openCounter(place, counting);
   const engine = await openEngine(place, [ten], counter.engineOptions);
   let runs = 0;
-  let going = true;
+  let isRunning = true;
   const clients = Array.from({ length: inFlight }, async () => {
-    while (going) {
+    while (isRunning) {
       const run = await engine.start(ten, { id: runs });
       runs += 1;
       await run.result();
@@ -50,7 +50,7 @@ export async function measure({ place, inFlight, warmMs, windowMs, counting = fa
     isOver: () => counting && steps >= countedUntil,
   });
   delay.disable();
-  going = false;
+  isRunning = false;
   await Promise.all(clients);
   const settings = counter.settings();
   await engine.shutdown();

@@ -41,7 +41,7 @@ export async function openPeer(_url, { flows }) {
   const client = connect({ url: server.ingress });
   const calls = client.serviceClient(bench);
   return {
-    settings: `Restate 1.7.12, SDK 1.17.2: a service over HTTP/2, started directly; one partition, batches of up to ${BATCH}, no journals of what is done, its log synced`,
+    settings: `Restate 1.7.12, SDK 1.17.2: a service over HTTP/2, started directly; one partition, batches of up to ${BATCH}, no journals of completed runs, log synced`,
     direct: true,
     work: async () => undefined,
     start: async (flow, input) => {

@@ -14,7 +14,7 @@ export async function openQueue({ url }, handle) {
   /** @type {import("graphile-worker").Runner | null} */
   let runner = null;
   return {
-    settings: `${JOBS} jobs at a time, localQueue.size ${LOCAL_QUEUE}, completeJobBatchDelay 0, pool of ${JOBS + 1}; a job that is done is deleted`,
+    settings: `${JOBS} jobs at a time, localQueue.size ${LOCAL_QUEUE}, completeJobBatchDelay 0, pool of ${JOBS + 1}; completed jobs are deleted`,
     fill: (jobs) =>
       inBatches(jobs, (numbers) => utils.addJobs(numbers.map((id) => ({ identifier: "job", payload: { id } })))),
     async work() {

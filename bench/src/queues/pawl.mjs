@@ -13,7 +13,7 @@ export async function openQueue(place, handle) {
   /** @type {any} */
   let worker = null;
   return {
-    settings: "runs of one step, left by an engine that has gone; a worker with its defaults",
+    settings: "runs of one step, started by another engine; a worker with default settings",
     async fill(jobs) {
       const client = await openEngine(place, []);
       await inBatches(jobs, (numbers) => Promise.all(numbers.map((id) => client.start(job, { id }))));

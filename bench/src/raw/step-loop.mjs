@@ -12,7 +12,7 @@ const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 /** @param {{ inFlight: number, warmMs: number, windowMs: number, watched?: boolean }} options */
 export async function measure({ inFlight, warmMs, windowMs, watched = false }) {
   if (watched) new AsyncLocalStorage().run(null, () => undefined);
-  let [steps, runs, going] = [0, 0, true];
+  let [steps, runs, isRunning] = [0, 0, true];
   const ten = async (ctx) => {
     for (let step = 0; step < NAMES.length; step += 1) {
       await ctx.step(NAMES[step], async () => {
@@ -23,7 +23,7 @@ export async function measure({ inFlight, warmMs, windowMs, watched = false }) {
     return { done: true };
   };
   const clients = Array.from({ length: inFlight }, async () => {
-    while (going) {
+    while (isRunning) {
       const journal = [];
       runs += 1;
       await ten({
@@ -38,7 +38,7 @@ export async function measure({ inFlight, warmMs, windowMs, watched = false }) {
   });
   await pause(warmMs);
   const { done, perSecond, cpuMicros } = await workOver({ count: () => steps, windowMs });
-  going = false;
+  isRunning = false;
   await Promise.all(clients);
   return { stepsPerSecond: perSecond, cpuMicrosPerStep: cpuMicros / done, runs };
 }

@@ -79,7 +79,7 @@ function resumption(quick) {
   const counts = [500, quick ? 10_000 : 50_000];
   return {
     name: "B3",
-    title: "B3 a process that has gone in a circle, taken over by another engine",
+    title: "B3 a process after many repetitions, taken over by another engine",
     roundsMax: quick ? 1 : 3,
     parts: [{ name: "pawl", module: "bpmn/resume", options: { counts } }],
     figures: ({ pawl: { resumed } }) => {

@@ -20,7 +20,7 @@ export function replay({ brief }, goals) {
   const sizes = brief ? [MOST_RECORDS] : [1_000, 5_000, MOST_RECORDS];
   return {
     name: "W5",
-    title: "W5 a run is killed with its process and goes on in another",
+    title: "W5 a run resumes in another process after its process was killed",
     parts: sizes.flatMap((records) => [
       { name: `${records}/recorded`, module: "pawl/record-run", options: { records }, killed: true },
       ...times(records, brief).flatMap((time) => [
@@ -36,13 +36,13 @@ export function replay({ brief }, goals) {
         const judged = records === MOST_RECORDS ? goals : undefined;
         const count = records.toLocaleString("en-US");
         return [
-          figure(`${count} records: records/s, code entered → goes on`, middle("recordsPerSecond"), "count", judged),
-          figure("  a bare loop that comes to rest at each record: records/s", bare, "count"),
+          figure(`${count} records: records/s, code entered → resumed`, middle("recordsPerSecond"), "count", judged),
+          figure("  a bare loop that waits until idle at each record: records/s", bare, "count"),
           figure("    ÷ the bare loop", middle("recordsPerSecond") / bare, "ratio"),
-          figure("  in a process that has been at work: records/s", middle("againPerSecond"), "count"),
-          figure("  code entered → goes on", middle("tookMs"), "ms"),
+          figure("  in a warm process: records/s", middle("againPerSecond"), "count"),
+          figure("  code entered → resumed", middle("tookMs"), "ms"),
           figure("  open → code entered", middle("openToEnterMs"), "ms"),
-          figure("  process start → code goes on", middle("restartMs"), "ms"),
+          figure("  process start → code resumes", middle("restartMs"), "ms"),
         ];
       }),
   };
@@ -58,12 +58,12 @@ function times(records, brief) {
 export function loop({ quick, brief }, goals) {
   return {
     name: "W5loop",
-    title: "W5loop 490 rounds of a step and sleep(1) on one run",
+    title: "W5loop 490 iterations of a step and sleep(1) on one run",
     parts: [{ name: "pawl", module: "pawl/loop", options: { rounds: 490, runs: brief ? 2 : quick ? 6 : 12 } }],
     figures: ({ pawl }) => [
       figure("a round, p50", pawl.roundMs, "ms"),
-      figure("a round of the first tenth, p50", pawl.firstMs, "ms"),
-      figure("a round of the last tenth, p50", pawl.lastMs, "ms"),
+      figure("an iteration of the first tenth, p50", pawl.firstMs, "ms"),
+      figure("an iteration of the last tenth, p50", pawl.lastMs, "ms"),
       figure("last tenth ÷ first", pawl.growth, "ratio", goals),
     ],
   };
@@ -99,7 +99,7 @@ export function memory({ quick, brief }, goals = {}) {
     figures: ({ hot, cold: rest }) => [
       figure("10,000 hot: heap a run", hot.heapPerRun, "bytes", goals.heap),
       figure("  RSS a run", hot.rssPerRun, "bytes", atMost(null, 5_120)),
-      figure("    before V8 gives back what the work took", hot.rssAtWorkPerRun, "bytes"),
+      figure("    before V8 returns free memory", hot.rssAtWorkPerRun, "bytes"),
       figure("  database bytes a run", hot.bytesPerRun, "bytes"),
       figure("  idle CPU", hot.idleCpu, "percent", goals.idle),
       ...(rest === undefined ? [] : coldFigures(cold, rest, goals)),
@@ -126,7 +126,7 @@ export function rounds({ quick }) {
   const count = quick ? 20_000 : 100_000;
   return {
     name: "W7",
-    title: `W7 ctx.loop: ${count.toLocaleString("en-US")} rounds of a step on one run`,
+    title: `W7 ctx.loop: ${count.toLocaleString("en-US")} iterations of a step on one run`,
     parts: [{ name: "pawl", module: "pawl/rounds", options: { rounds: count } }],
     figures: ({ pawl }) => [
       figure("a round, p50", pawl.roundMs, "ms"),

@@ -54,10 +54,10 @@ export function latency({ quick, brief }, { ran, result } = {}) {
 /** @param {any} measured @param {WakeGoals} goals */
 const wakeFigures = (measured, { p50, p99 }) => [
   figure("raw single commit", measured.commitMs, "ms"),
-  figure("send → code goes on, p50", measured.wakeMs, "ms"),
+  figure("send → code resumes, p50", measured.wakeMs, "ms"),
   figure("  in commits", measured.wakeMs / measured.commitMs, "ratio", p50),
-  figure("send → code goes on, p95", measured.wakeP95Ms, "ms"),
-  figure("send → code goes on, p99", measured.wakeP99Ms, "ms"),
+  figure("send → code resumes, p95", measured.wakeP95Ms, "ms"),
+  figure("send → code resumes, p99", measured.wakeP99Ms, "ms"),
   figure("  in commits", measured.wakeP99Ms / measured.commitMs, "ratio", p99),
 ];
 

@@ -49,7 +49,7 @@ export function busyScaling({ quick }) {
       { name: "w2", module: "pawl/scaling", options: { ...options, workers: 2 } },
     ],
     figures: ({ cores, w1, w2 }) => [
-      figure("what two bare processes do ÷ one", cores.two / cores.one, "ratio"),
+      figure("two bare processes ÷ one", cores.two / cores.one, "ratio"),
       figure("1 worker: steps/s", w1.stepsPerSecond, "count"),
       figure("  cores kept busy by worker and server", coresBusy(w1), "ratio"),
       figure("2 workers: steps/s", w2.stepsPerSecond, "count"),

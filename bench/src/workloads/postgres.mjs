@@ -152,7 +152,7 @@ function peerLatencies({ quick }) {
         figureOf(results[name], `${title}: a step after another, p50`, results[name].stepMs, "ms"),
         figure("  start → step ran, p50", results[name].ranMs, "ms"),
         figure("  start → result, p50", results[name].resultMs, "ms"),
-        figure("  20 sends at a time → code goes on, p50", results[name].wakeMs, "ms"),
+        figure("  20 sends at a time → code resumes, p50", results[name].wakeMs, "ms"),
       ]),
   };
 }

@@ -243,20 +243,20 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
         await setup.bpmn.deploy(called);
         await world.settle();
         setup.process.crash();
-        const doomed = await open(options, { commit, applied });
-        const started = doomed.bpmn.start("p", { x: 1 }, { id: "r" });
+        const crashing = await open(options, { commit, applied });
+        const started = crashing.bpmn.start("p", { x: 1 }, { id: "r" });
         started.catch(() => undefined);
         await world.advance("4 s");
-        const heir = await open(options);
+        const successor = await open(options);
         await world.advance(TAKE_OVER);
-        if ((await heir.engine.get("r")) === null) await heir.bpmn.start("p", { x: 1 }, { id: "r" });
+        if ((await successor.engine.get("r")) === null) await successor.bpmn.start("p", { x: 1 }, { id: "r" });
         await world.advance("4 s");
-        expect(await ended(world, heir.engine.run("r"))).toEqual({ x: 1, a: true, b: true, m: true, k: true });
+        expect(await ended(world, successor.engine.run("r"))).toEqual({ x: 1, a: true, b: true, m: true, k: true });
         expect(effects.size).toBe(6);
-        const isOver = !doomed.process.crashed;
-        heir.process.crash();
-        doomed.process.crash();
-        if (isOver) break;
+        const hasEnded = !crashing.process.crashed;
+        successor.process.crash();
+        crashing.process.crash();
+        if (hasEnded) break;
         crashes += 1;
       }
     }

@@ -3,23 +3,34 @@ import {
   type Duration,
   type EmitOutcome,
   type Engine,
+  kinds,
+  type OptionKind,
+  openTable,
+  optionTable,
   type Page,
   PawlError,
   type RunHandle,
   type RunSummary,
+  readArgument,
+  readOptions,
   type SendOutcome,
 } from "pawl";
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
-import type { Deployment } from "./deployment/deployments.ts";
-import { conditionalStart, type StartProcessOptions, startRequest } from "./deployment/start-process.ts";
+import type { Deployment, DeploymentState } from "./deployment/deployments.ts";
+import { conditionalStart, START_OPTIONS, type StartProcessOptions, startRequest } from "./deployment/start-process.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
-import type { Forms } from "./human/forms.ts";
+import { FORMS, type Forms } from "./human/forms.ts";
 import { type HumanTasks, humanTasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
 import type { RetrySetting } from "./model/process.ts";
-import { type MigrateRunsOptions, migrateRuns, type RunMigrationReport } from "./operations/migrate-runs.ts";
+import {
+  MIGRATE_OPTIONS,
+  type MigrateRunsOptions,
+  migrateRuns,
+  type RunMigrationReport,
+} from "./operations/migrate-runs.ts";
 import { ProcessOperations } from "./operations/process-operations.ts";
 import { type ProcessView, viewOf } from "./operations/process-view.ts";
 import type { Handlers, TypeHandlers } from "./program/handlers.ts";
@@ -73,6 +84,64 @@ export interface PublishOptions {
   readonly ttl?: Duration;
 }
 
+/** Who changes a version. */
+interface ByOption {
+  readonly by?: string;
+}
+
+const ATTEMPTS_MAX = 1_000_000;
+const ENGINE_METHODS = ["start", "send", "emit", "get", "list", "run", "register", "restart"];
+
+const BPMN_OPTIONS = optionTable<BpmnOptions>("createBpmn", {
+  engine: kinds.required(kinds.withMethods("an engine", ...ENGINE_METHODS)),
+  handlers: kinds.map(kinds.callback),
+  tasks: kinds.map(kinds.callback),
+  evaluate: kinds.callback,
+  retry: kinds.options(
+    optionTable<Partial<RetrySetting>>("retry", {
+      maxAttempts: kinds.integer(1, ATTEMPTS_MAX),
+      backoff: kinds.oneOf("exponential", "linear", "fixed"),
+      initialMs: kinds.integer(0),
+      maxMs: kinds.integer(0),
+      jitter: kinds.number(0, 1),
+    }),
+  ),
+  workflows: kinds.list(
+    kinds.options(
+      openTable<Pick<AnyWorkflow, "name" | "version">>("the workflow", {
+        name: kinds.required(kinds.name),
+        version: kinds.required(kinds.integer(1)),
+      }),
+    ),
+  ) as OptionKind<never>,
+  forms: FORMS,
+  now: kinds.callback,
+  snapshotEvery: kinds.integer(1),
+});
+const DEPLOY_OPTIONS = optionTable<DeployOptions>("deploy", { state: kinds.oneOf("draft", "published") });
+const BY_OPTION = optionTable<ByOption>("the call", { by: kinds.text });
+const CONDITION_OPTIONS = optionTable<Pick<StartProcessOptions, "tags" | "businessKey">>("startByCondition", {
+  tags: kinds.tags,
+  businessKey: kinds.text,
+});
+const FIND_QUERY = optionTable<FindQuery>("find", {
+  businessKey: kinds.text,
+  process: kinds.name,
+  status: kinds.value,
+  limit: kinds.value,
+  cursor: kinds.value,
+});
+const PUBLISH_OPTIONS = optionTable<PublishOptions>("publish", {
+  key: kinds.text,
+  variables: kinds.variables,
+  id: kinds.name,
+  ttl: kinds.duration,
+});
+const SIGNAL_OPTIONS = optionTable<{ readonly id?: string }>("signal", { id: kinds.name });
+const VERSION = kinds.integer(1);
+const VARIABLES = kinds.optional(kinds.variables);
+const RUN_IDS = kinds.list(kinds.runId);
+
 const TTL = "1 hour";
 
 /** Loads the deployed processes from the engine's store and registers their workflows with the engine. */
@@ -93,11 +162,9 @@ export class Bpmn {
   readonly #evaluate: Evaluate;
 
   /** Use `createBpmn`. */
-  constructor(options: BpmnOptions) {
+  constructor(given: BpmnOptions) {
+    const options = readOptions(BPMN_OPTIONS, given);
     const { engine, handlers = {}, tasks = {}, evaluate = evaluateExpression, snapshotEvery = 100 } = options;
-    if (!Number.isSafeInteger(snapshotEvery) || snapshotEvery < 1) {
-      throw new PawlError("OPTION_INVALID", `snapshotEvery must be a whole number above 0; got ${snapshotEvery}`);
-    }
     const retry = { ...RETRY_DEFAULT, ...options.retry };
     this.#engine = engine;
     this.#evaluate = evaluate;
@@ -120,42 +187,48 @@ export class Bpmn {
    * Deploys every executable process of a BPMN document, or a graph in JSON. A process whose latest version has the same model
    * keeps that version. Runs stay on the version that they were started with.
    */
-  async deploy(source: string | Uint8Array | Graph, options: DeployOptions = {}): Promise<readonly Deployed[]> {
-    return await this.#definitions.deploy(source, options);
+  async deploy(source: string | Uint8Array | Graph, options?: DeployOptions): Promise<readonly Deployed[]> {
+    return await this.#definitions.deploy(source, readOptions(DEPLOY_OPTIONS, options));
   }
 
   /** The versions of a process, oldest first. */
   async deployments(process: string): Promise<readonly Deployment[]> {
-    return await this.#definitions.deployments.list(process);
+    return await this.#definitions.deployments.list(readArgument(kinds.name, process, "process"));
   }
 
   /** Publishes a draft or a deprecated version. */
-  async publishVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
-    return await this.#definitions.change(process, version, "published", options.by ?? null);
+  async publishVersion(process: string, version: number, options?: ByOption): Promise<Deployment> {
+    return await this.#change(process, version, "published", options);
   }
 
   /** Deprecates a version: it can be started only by its version number. Its runs continue. */
-  async deprecateVersion(
-    process: string,
-    version: number,
-    options: { readonly by?: string } = {},
-  ): Promise<Deployment> {
-    return await this.#definitions.change(process, version, "deprecated", options.by ?? null);
+  async deprecateVersion(process: string, version: number, options?: ByOption): Promise<Deployment> {
+    return await this.#change(process, version, "deprecated", options);
   }
 
   /** Archives a draft or a deprecated version: it cannot be started again. Its runs continue. */
-  async archiveVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
-    return await this.#definitions.change(process, version, "archived", options.by ?? null);
+  async archiveVersion(process: string, version: number, options?: ByOption): Promise<Deployment> {
+    return await this.#change(process, version, "archived", options);
+  }
+
+  async #change(
+    process: string,
+    version: number,
+    state: DeploymentState,
+    options: ByOption | undefined,
+  ): Promise<Deployment> {
+    readArgument(kinds.name, process, "process");
+    readArgument(VERSION, version, "version");
+    const { by = null } = readOptions(BY_OPTION, options);
+    return await this.#definitions.change(process, version, state, by);
   }
 
   /** Migrates runs to another version of their process. With `dryRun`, only reports the problems of each run. */
-  async migrate(
-    runIds: readonly string[],
-    version: number,
-    options: MigrateRunsOptions = {},
-  ): Promise<RunMigrationReport> {
+  async migrate(runIds: readonly string[], version: number, options?: MigrateRunsOptions): Promise<RunMigrationReport> {
     const parts = { engine: this.#engine, definitions: this.#definitions, evaluate: this.#evaluate };
-    return await migrateRuns(parts, runIds, version, options);
+    const ids = readArgument(RUN_IDS, runIds, "runIds");
+    readArgument(VERSION, version, "version");
+    return await migrateRuns(parts, ids, version, readOptions(MIGRATE_OPTIONS, options));
   }
 
   /** Loads versions that other processes have deployed since. */
@@ -167,11 +240,10 @@ export class Bpmn {
    * Starts an instance of a process. Resolves when it is durable. A process without a plain start event starts if the variables
    * meet the condition of a conditional start event.
    */
-  async start(
-    process: string,
-    variables: Variables = {},
-    options: StartProcessOptions = {},
-  ): Promise<RunHandle<Variables>> {
+  async start(process: string, given?: Variables, startOptions?: StartProcessOptions): Promise<RunHandle<Variables>> {
+    readArgument(kinds.name, process, "process");
+    const variables = readArgument(VARIABLES, given, "variables") ?? {};
+    const options = readOptions(START_OPTIONS, startOptions);
     const found = await this.#definitions.startable(process, options.version ?? null);
     const isPlain = (found.process.scopes.get(process)?.starts.length ?? 0) > 0;
     const element = isPlain ? null : conditionalStart(found.process, this.#evaluate, variables);
@@ -186,9 +258,11 @@ export class Bpmn {
 
   /** Starts an instance of every process whose latest version has a conditional start event that the variables meet. */
   async startByCondition(
-    variables: Variables,
-    options: Pick<StartProcessOptions, "tags" | "businessKey"> = {},
+    given: Variables,
+    startOptions?: Pick<StartProcessOptions, "tags" | "businessKey">,
   ): Promise<ReadonlyArray<RunHandle<Variables>>> {
+    const variables = readArgument(kinds.variables, given, "variables");
+    const options = readOptions(CONDITION_OPTIONS, startOptions);
     const begun: RunHandle<Variables>[] = [];
     for (const found of await this.#definitions.latest()) {
       const element = conditionalStart(found.process, this.#evaluate, variables);
@@ -209,8 +283,8 @@ export class Bpmn {
   }
 
   /** Lists instances, newest first. A business key also finds the instances that were called with it. */
-  async find(query: FindQuery = {}): Promise<Page<RunSummary>> {
-    const { businessKey, process, ...rest } = query;
+  async find(query?: FindQuery): Promise<Page<RunSummary>> {
+    const { businessKey, process, ...rest } = readOptions(FIND_QUERY, query);
     return await this.#engine.list({
       ...rest,
       ...(businessKey !== undefined && { tag: businessKeyTag(businessKey) }),
@@ -222,8 +296,9 @@ export class Bpmn {
    * Sends a message: it starts instances of definitions with that start message, and the instance that waits for it receives it,
    * now or before it expires.
    */
-  async publish(name: string, options: PublishOptions = {}): Promise<EmitOutcome> {
-    const { key = "", variables = {}, id, ttl = TTL } = options;
+  async publish(name: string, options?: PublishOptions): Promise<EmitOutcome> {
+    readArgument(kinds.text, name, "message name");
+    const { key = "", variables = {}, id, ttl = TTL } = readOptions(PUBLISH_OPTIONS, options);
     const value: MessageValue = { variables, from: null };
     const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_TTL } as const;
     const started = await this.#engine.emit(messageStartTopic(name), value, {
@@ -238,14 +313,18 @@ export class Bpmn {
   }
 
   /** Sends a signal to all runs that wait for it. */
-  async signal(name: string, variables: Variables = {}, options: { readonly id?: string } = {}): Promise<EmitOutcome> {
+  async signal(name: string, given?: Variables, options?: { readonly id?: string }): Promise<EmitOutcome> {
+    readArgument(kinds.text, name, "signal name");
+    const variables = readArgument(VARIABLES, given, "variables") ?? {};
     const value: MessageValue = { variables, from: null };
     const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_TTL } as const;
-    return await this.#engine.emit(signalTopic(name), value, { ...kept, ...options });
+    return await this.#engine.emit(signalTopic(name), value, { ...kept, ...readOptions(SIGNAL_OPTIONS, options) });
   }
 
   /** Completes the human task at a location of a run. `view` lists the locations. */
-  async completeTask(runId: string, location: string, variables: Variables = {}): Promise<SendOutcome> {
+  async completeTask(runId: string, location: string, given?: Variables): Promise<SendOutcome> {
+    readArgument(kinds.text, location, "location");
+    const variables = readArgument(VARIABLES, given, "variables") ?? {};
     const { tasks } = await this.view(runId);
     if (!tasks.some((task) => task.location === location)) {
       throw new PawlError("PROCESS_STATE", `run ${runId} has no open task at ${location}`);

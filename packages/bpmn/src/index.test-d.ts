@@ -14,7 +14,7 @@ import {
   type Variables,
 } from "./index.ts";
 
-/** What the compiler must infer and refuse, where processes are used. Checked by `npm run check`; nothing here is executed. */
+/** Types that the compiler must infer and reject in `@pawl/bpmn`. `npm run check` compiles this file; nothing here is executed. */
 
 export async function processes(): Promise<void> {
   const engine = await createEngine({ store: memoryStore() });
@@ -48,8 +48,8 @@ export async function people(): Promise<void> {
   expectTypeOf(await tasks.claim("task", "ann", { groups: ["managers"] })).toEqualTypeOf<HumanTask>();
   expectTypeOf(await tasks.history("task")).toEqualTypeOf<readonly TaskAct[]>();
   await tasks.complete("task", { approved: true }, { by: "ann" });
-  // @ts-expect-error Somebody claims it.
+  // @ts-expect-error A claim needs a user.
   await tasks.claim("task");
-  // @ts-expect-error There is no such state.
+  // @ts-expect-error A state with this name does not exist.
   await tasks.list({ state: "waiting" });
 }

@@ -4,16 +4,17 @@ import { expect, onTestFinished, test } from "vitest";
 import { documentOf, flows } from "./testing/document.ts";
 import { ended, type Options, siteOf, TAKE_OVER } from "./testing/site.ts";
 
-/** What grows with what: counted in what is written and read, never in time. */
+/** Tests of growth. They count written and read records and bytes, because times depend on the host. */
 
 interface Counted {
   readonly store: Store;
   commits: number;
   snapshots: number;
-  /** Of all snapshots together, and of the last one. */
+  /** The total size of all snapshots. */
   snapshotBytes: number;
+  /** The size of the last snapshot. */
   lastBytes: number;
-  /** Read of runs that were taken over, or looked at. */
+  /** Records read to take over a run or to view it. */
   recordsRead: number;
 }
 
@@ -117,7 +118,7 @@ test("the snapshot of a looping process stays constant in size, and takeover rea
     expect((await bpmn.view(run.id)).variables).toEqual({ n: rounds, rounds });
     await bpmn.completeTask(run.id, "u/task");
     await ended(world, engine.run(run.id));
-    // Taken over, and looked at twice; and what the definition has.
+    // One takeover, two views, and the records of the definition run.
     expect(counted.recordsRead).toBeLessThan(40);
     sizes.push(counted.lastBytes);
   }

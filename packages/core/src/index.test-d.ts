@@ -15,7 +15,7 @@ import {
   workflow,
 } from "./index.ts";
 
-/** What the compiler must infer and refuse, in the code of workflows. Checked by `npm run check`; nothing here is executed. */
+/** Types that the compiler must infer or reject in workflow code. Checked by `npm run check`; nothing here is executed. */
 
 const approve = message<{ by: string }>("approve");
 const checked = message("checked", z.object({ n: z.number() }));
@@ -43,9 +43,9 @@ expectTypeOf(half).toEqualTypeOf<Workflow<{ n: number }, number>>();
 
 // @ts-expect-error A workflow's function is asynchronous.
 workflow("sync", () => 1);
-// @ts-expect-error An output that does not fit its schema.
+// @ts-expect-error An output that does not match its schema.
 workflow("wrong", { output: z.object({ ok: z.boolean() }) }, async () => ({ ok: "yes" }));
-// @ts-expect-error An option that there is not.
+// @ts-expect-error An unknown option.
 workflow("wrong", { retries: 3 }, async () => 1);
 
 export async function steps(ctx: Ctx): Promise<void> {
@@ -54,7 +54,7 @@ export async function steps(ctx: Ctx): Promise<void> {
   expectTypeOf(await ctx.transaction("a", async (tx: PostgresTx) => (await tx.query("")).rowCount)).toEqualTypeOf<
     number | null
   >();
-  // @ts-expect-error A transaction can't be committed by its body.
+  // @ts-expect-error A transaction function cannot commit.
   await ctx.transaction("a", (tx) => tx.commit());
   const held = await ctx.resource("db", { acquire: async () => ({ id: 1 }), release: ({ id }) => id });
   expectTypeOf(held.value).toEqualTypeOf<{ id: number }>();
@@ -80,7 +80,7 @@ export async function steps(ctx: Ctx): Promise<void> {
   await ctx.step("a", async (info) => ({ attempt: info.attempt }), {
     rollback: { run: ({ attempt }) => expectTypeOf(attempt).toEqualTypeOf<number>(), retry: false, timeout: "1 s" },
   });
-  // @ts-expect-error A rollback for what the step does not return.
+  // @ts-expect-error A rollback for a value that the step does not return.
   await ctx.step("a", () => 1, { rollback: (value: string) => value });
   await ctx.tryStep("a", () => 1, {
     catch: ["rollback"],
@@ -94,7 +94,7 @@ export async function steps(ctx: Ctx): Promise<void> {
   const tried = await ctx.tryStep("a", async () => 1);
   if (tried.ok) expectTypeOf(tried.value).toEqualTypeOf<number>();
   else expectTypeOf(tried.failure).toEqualTypeOf<StepFailure>();
-  // @ts-expect-error The value is there only when it is ok.
+  // @ts-expect-error Only a successful result has a value.
   tried.value;
   // @ts-expect-error A step has a body.
   await ctx.step("a");
@@ -102,7 +102,7 @@ export async function steps(ctx: Ctx): Promise<void> {
   await ctx.step(() => 1);
   // @ts-expect-error Retries are an object or false.
   await ctx.step("a", () => 1, { retry: true });
-  // @ts-expect-error An option that there is not.
+  // @ts-expect-error An unknown option.
   await ctx.step("a", () => 1, { retries: 3 });
 }
 
@@ -111,7 +111,7 @@ export async function waiting(ctx: Ctx): Promise<void> {
   expectTypeOf(await ctx.sleepUntil(new Date())).toEqualTypeOf<void>();
   // @ts-expect-error A sleep has a duration.
   await ctx.sleep();
-  // @ts-expect-error A Date is no duration.
+  // @ts-expect-error A Date is not a duration.
   await ctx.sleep(new Date());
 
   expectTypeOf(await ctx.listen("m")).toEqualTypeOf<Received<unknown>>();
@@ -120,7 +120,7 @@ export async function waiting(ctx: Ctx): Promise<void> {
   expectTypeOf(await ctx.listen(checked)).toEqualTypeOf<Received<{ n: number }>>();
   const maybe = await ctx.listen(approve, { timeout: "1 day" });
   expectTypeOf(maybe).toEqualTypeOf<Received<{ by: string }> | TimedOut>();
-  // @ts-expect-error It may be a timeout, which has no value.
+  // @ts-expect-error The wait may time out and have no value.
   maybe.value;
   if (!maybe.timedOut) expectTypeOf(maybe.value.by).toEqualTypeOf<string>();
 
@@ -131,9 +131,9 @@ export async function waiting(ctx: Ctx): Promise<void> {
   expectTypeOf((await ctx.awaitEvent(price)).value).toEqualTypeOf<number>();
   expectTypeOf((await ctx.awaitEvent(quotes)).value).toEqualTypeOf<{ at: Date }>();
   expectTypeOf(await ctx.awaitEvent(price, { timeout: 1 })).toEqualTypeOf<Received<number> | TimedOut>();
-  // @ts-expect-error A topic is no message.
+  // @ts-expect-error A topic is not a message.
   await ctx.listen(price);
-  // @ts-expect-error A message is no topic.
+  // @ts-expect-error A message is not a topic.
   await ctx.awaitEvent(approve);
 }
 
@@ -167,7 +167,7 @@ export async function selecting(ctx: Ctx, child: ChildHandle<{ total: number }>)
   }
   // @ts-expect-error An arm is a message, an event, a child or a time.
   await ctx.select({ a: { signal: "x" } });
-  // @ts-expect-error No such arm.
+  // @ts-expect-error The arm does not exist.
   if (won.key === "no") return;
 }
 
@@ -185,7 +185,7 @@ export async function children(ctx: Ctx): Promise<void> {
   await ctx.child(order, { id: 1 });
   // @ts-expect-error The child's input is missing.
   await ctx.child(order);
-  // @ts-expect-error No such policy.
+  // @ts-expect-error The policy does not exist.
   await ctx.startChild(order, { id: "a" }, { onParentClose: "terminate" });
   // @ts-expect-error The other workflow's input.
   await ctx.continueAs(order, { id: 1 });
@@ -201,12 +201,12 @@ export async function posting(ctx: Ctx): Promise<void> {
   await ctx.send("r", approve, { by: 1 });
   // @ts-expect-error The topic's value.
   await ctx.emit(price, "1");
-  // @ts-expect-error No such policy.
+  // @ts-expect-error The policy does not exist.
   await ctx.emit(price, 1, { deliver: "later" });
   expectTypeOf(ctx.now()).toEqualTypeOf<number>();
   expectTypeOf(ctx.random()).toEqualTypeOf<number>();
   expectTypeOf(ctx.uuid()).toEqualTypeOf<string>();
   expectTypeOf(ctx.log("text", { n: 1 })).toEqualTypeOf<void>();
-  // @ts-expect-error What a ctx is can't be changed.
+  // @ts-expect-error The properties of ctx are read-only.
   ctx.runId = "other";
 }

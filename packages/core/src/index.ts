@@ -1,11 +1,13 @@
+export { seededRandom } from "./engine/checked-random.ts";
 export { type Client, type ClientOptions, createClient } from "./engine/client.ts";
 export type { EngineOptions, World } from "./engine/config.ts";
 export type { DeadLetters, DeadLetterView } from "./engine/dead-letters.ts";
-export type { Documents, DocumentView, NewDocument, Telling } from "./engine/documents.ts";
+export type { DocumentMessage, Documents, DocumentView, NewDocument } from "./engine/documents.ts";
 export type { Engine } from "./engine/engine.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine/events.ts";
 export type { StartOptions } from "./engine/op-builders.ts";
+export type { CallerOp } from "./engine/op-check.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./engine/retention.ts";
 export type { RecordView, RunHandle, RunSummary, SinceSnapshot } from "./engine/run-handle.ts";
 export type { WithinTx } from "./engine/within-transaction.ts";
@@ -15,6 +17,18 @@ export { CriticalError, ERRORS, type ErrorCode, PawlError, RollbackError } from 
 export type { Failure } from "./model/failure.ts";
 export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
+export {
+  guardArguments,
+  kinds,
+  notAllowed,
+  type OptionKind,
+  type OptionKinds,
+  type OptionTable,
+  openTable,
+  optionTable,
+  readArgument,
+  readOptions,
+} from "./model/option-check.ts";
 export type { CodecHook } from "./model/payload.ts";
 export type { LimitName, PolicyOptions } from "./model/policy.ts";
 export type { JournalRecord, NewRecord, Outcome, RecordKind, Records, SeqRange } from "./model/record.ts";
@@ -72,12 +86,21 @@ export type { RecoveryReport } from "./operator/recover.ts";
 export type { ReplayFinding } from "./operator/replay-finding.ts";
 export type { ReadRun, RestartOptions, RestartPlan } from "./operator/restart.ts";
 export type { ExportedEntry, ExportedRecord, ExportedRun, ExportedSnapshot, RunExport } from "./operator/run-export.ts";
-export type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "./rules/tables.ts";
+export type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+  SuspectLimit,
+} from "./rules/tables.ts";
 export { childPost, messagePost, topicPost } from "./runner/program-posts.ts";
 export type { Clock } from "./runtime/clock.ts";
 export type { EventLoop } from "./runtime/event-loop.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";
-export { type Random, seededRandom } from "./runtime/random.ts";
+export type { Random } from "./runtime/random.ts";
 export { type MemoryStore, memoryStore } from "./store/memory/memory-store.ts";
 export type {
   Commit,

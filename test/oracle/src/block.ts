@@ -100,8 +100,8 @@ export type Block =
   | { readonly kind: "seq"; readonly blocks: readonly Block[] }
   | Activity
   | { readonly kind: "catch"; readonly id: string; readonly on: Trigger }
-  | { readonly kind: "throw"; readonly id: string; readonly what: Thrown }
-  | { readonly kind: "end"; readonly id: string; readonly what: Ended }
+  | { readonly kind: "throw"; readonly id: string; readonly thrown: Thrown }
+  | { readonly kind: "end"; readonly id: string; readonly thrown: Ended }
   /** A link and its target. */
   | { readonly kind: "link"; readonly id: string }
   | Fork

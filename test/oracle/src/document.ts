@@ -103,11 +103,13 @@ function write(page: Page, block: Block, tail: Tail): Tail | null {
         page,
         tail,
         block.id,
-        `<intermediateThrowEvent id="${block.id}">${thrown(block.what)}</intermediateThrowEvent>`,
+        `<intermediateThrowEvent id="${block.id}">${thrownText(block.thrown)}</intermediateThrowEvent>`,
       );
     case "end": {
       const inside =
-        block.what.kind === "none" ? "" : definition(block.what.kind, "code" in block.what ? block.what.code : null);
+        block.thrown.kind === "none"
+          ? ""
+          : definition(block.thrown.kind, "code" in block.thrown ? block.thrown.code : null);
       place(page, tail, block.id, `<endEvent id="${block.id}">${inside}</endEvent>`);
       return null;
     }
@@ -216,12 +218,12 @@ function catching(id: string, on: Trigger): string {
   return `<intermediateCatchEvent id="${id}">${triggerText(on)}</intermediateCatchEvent>`;
 }
 
-function thrown(what: Thrown): string {
-  if (what.kind === "compensation") {
-    return `<compensateEventDefinition${what.of === null ? "" : ` activityRef="${what.of}"`}/>`;
+function thrownText(thrown: Thrown): string {
+  if (thrown.kind === "compensation") {
+    return `<compensateEventDefinition${thrown.of === null ? "" : ` activityRef="${thrown.of}"`}/>`;
   }
-  if (what.kind === "signal") return `<signalEventDefinition signalRef="${what.name}"/>`;
-  return definition(what.kind, "code" in what ? what.code : null);
+  if (thrown.kind === "signal") return `<signalEventDefinition signalRef="${thrown.name}"/>`;
+  return definition(thrown.kind, "code" in thrown ? thrown.code : null);
 }
 
 function triggerText(on: Trigger): string {

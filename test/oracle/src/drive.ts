@@ -277,7 +277,7 @@ function sorted(counts: ReadonlyMap<string, number>): readonly (readonly [string
   return [...counts].filter(([, count]) => count > 0).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function same(what: string, expected: unknown, actual: unknown): void {
+function same(name: string, expected: unknown, actual: unknown): void {
   if (isDeepStrictEqual(expected, actual)) return;
-  throw new Disagreement(`${what}\n  oracle  ${JSON.stringify(expected)}\n  machine ${JSON.stringify(actual)}`);
+  throw new Disagreement(`${name}\n  oracle  ${JSON.stringify(expected)}\n  machine ${JSON.stringify(actual)}`);
 }

@@ -95,7 +95,7 @@ function blockOf(generator: GeneratorState, context: BlockContext): Block {
     case "end":
       return {
         kind: "seq",
-        blocks: [taskOf(generator), { kind: "end", id: newId(generator, "z"), what: endedOf(generator, context) }],
+        blocks: [taskOf(generator), { kind: "end", id: newId(generator, "z"), thrown: endedOf(generator, context) }],
       };
   }
 }
@@ -174,13 +174,13 @@ function repeatOf(generator: GeneratorState, context: BlockContext): Block {
 function throwOf(generator: GeneratorState, context: BlockContext): Block {
   const { chance } = generator;
   const kind = chance.weighted({ escalation: 4, signal: 2, message: 1, compensation: 4 });
-  const what = (): Thrown => {
+  const randomThrown = (): Thrown => {
     if (kind === "escalation") return { kind, code: chance.pick(ESCALATIONS) };
     if (kind === "signal") return { kind, name: chance.pick(["g1", "g2", "g3"]) };
     if (kind === "message") return { kind };
     return { kind, of: context.undoable.length > 0 && chance.roll(0.3) ? chance.pick(context.undoable) : null };
   };
-  const thrown: Block = { kind: "throw", id: newId(generator, "x"), what: what() };
+  const thrown: Block = { kind: "throw", id: newId(generator, "x"), thrown: randomThrown() };
   const after = kind === "signal" ? [taskOf(generator)] : [];
   return { kind: "seq", blocks: [taskOf(generator), thrown, ...after] };
 }

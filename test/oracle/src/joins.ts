@@ -2,7 +2,7 @@ import { type Fork, isPassable } from "./block.ts";
 import { canArrive } from "./can-arrive.ts";
 import { isTrue, type Node, type OracleState } from "./oracle-state.ts";
 
-/** The indexes of the takeEntries branches. */
+/** The indexes of the branches that are taken. */
 export function chosen(oracle: OracleState, { gateway, branches }: Fork): readonly number[] {
   const slots = branches.map((_, i) => i);
   if (gateway === "parallel" || gateway === "complex") return slots;

@@ -18,7 +18,7 @@ export interface Wait {
   dueAt: number | null;
   /** The remaining number of repetitions. */
   left: number | null;
-  readonly what:
+  readonly effect:
     | { readonly kind: "boundary"; readonly boundary: BoundaryEvent }
     | { readonly kind: "handler"; readonly handler: Handler }
     | { readonly kind: "branch"; readonly body: Block }
@@ -145,9 +145,9 @@ export function isTrue({ variables }: OracleState, { variable, over }: Condition
   return Number(variables[variable]) > over;
 }
 
-export function waitFor({ at }: OracleState, element: string, on: Trigger, what: Wait["what"]): Wait {
+export function waitFor({ at }: OracleState, element: string, on: Trigger, effect: Wait["effect"]): Wait {
   const isTimer = on.kind === "timer";
-  return { element, on, dueAt: isTimer ? at + on.minutes * 60_000 : null, left: isTimer ? on.times : null, what };
+  return { element, on, dueAt: isTimer ? at + on.minutes * 60_000 : null, left: isTimer ? on.times : null, effect };
 }
 
 /** True if the trigger comes from outside. Errors, escalations and cancels are searched when they are thrown. */

@@ -26,9 +26,9 @@ function blockLines(block: Block): readonly string[] {
     case "catch":
       return [`wait ${block.id} for ${triggerName(block.on)}`];
     case "throw":
-      return [`throw ${block.id} ${thrownName(block.what)}`];
+      return [`throw ${block.id} ${thrownName(block.thrown)}`];
     case "end":
-      return [`end ${block.id} ${thrownName(block.what)}`];
+      return [`end ${block.id} ${thrownName(block.thrown)}`];
     case "link":
       return [`link ${block.id}`];
     case "repeat":
@@ -86,10 +86,10 @@ function triggerName(on: Trigger): string {
   }
 }
 
-function thrownName(what: Thrown | Ended): string {
-  if ("code" in what) return `${what.kind} ${what.code}`;
-  if (what.kind === "signal") return `signal ${what.name}`;
-  return what.kind === "compensation" ? `compensation of ${what.of ?? "all"}` : what.kind;
+function thrownName(thrown: Thrown | Ended): string {
+  if ("code" in thrown) return `${thrown.kind} ${thrown.code}`;
+  if (thrown.kind === "signal") return `signal ${thrown.name}`;
+  return thrown.kind === "compensation" ? `compensation of ${thrown.of ?? "all"}` : thrown.kind;
 }
 
 function conditionName({ variable, over }: Condition): string {

@@ -21,26 +21,26 @@ export function throwEvent(
   block: Extract<Block, { kind: "throw" | "end" }>,
   slot: number,
 ): void {
-  const { what } = block;
-  if (what.kind === "error") {
-    if (!raise(oracle, parent, "error", what.code)) oracle.ending = { kind: "failed", code: what.code };
+  const { thrown } = block;
+  if (thrown.kind === "error") {
+    if (!raise(oracle, parent, "error", thrown.code)) oracle.ending = { kind: "failed", code: thrown.code };
     return;
   }
-  if (what.kind === "terminate") {
+  if (thrown.kind === "terminate") {
     end(oracle, scopeOf(parent));
     return;
   }
-  if (what.kind === "cancel") {
+  if (thrown.kind === "cancel") {
     cancel(oracle, scopeOf(parent));
     return;
   }
-  if (what.kind === "compensation") {
-    const queue = [...flattened(takeEntries(scopeOf(parent), what.of))];
+  if (thrown.kind === "compensation") {
+    const queue = [...flattened(takeEntries(scopeOf(parent), thrown.of))];
     undoNext(oracle, attach(oracle, parent, { kind: "undoing", queue, isCancelled: false }, slot));
     return;
   }
-  if (what.kind === "escalation") raise(oracle, parent, "escalation", what.code);
-  if (what.kind === "signal") broadcast(oracle, what.name);
+  if (thrown.kind === "escalation") raise(oracle, parent, "escalation", thrown.code);
+  if (thrown.kind === "signal") broadcast(oracle, thrown.name);
   if (parent.alive) childEnded(oracle, parent, slot, block.kind === "end" ? "dead" : "done");
 }
 
@@ -124,21 +124,21 @@ export function fire(oracle: OracleState, node: Node, wait: Wait): void {
     workDone(oracle, node, {});
     return;
   }
-  switch (wait.what.kind) {
+  switch (wait.effect.kind) {
     case "here":
       finish(oracle, node, "done");
       return;
     case "branch":
       if (node.part.kind === "race") node.part.waits = [];
-      startBlock(oracle, node, wait.what.body, 0);
+      startBlock(oracle, node, wait.effect.body, 0);
       return;
     case "boundary":
       rearm(node, wait);
-      fireBoundary(oracle, node, wait.what.boundary);
+      fireBoundary(oracle, node, wait.effect.boundary);
       return;
     case "handler":
       rearm(node, wait);
-      fireHandler(oracle, node, wait.what.handler);
+      fireHandler(oracle, node, wait.effect.handler);
   }
 }
 

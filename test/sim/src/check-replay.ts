@@ -136,7 +136,7 @@ function replayStore(
       if (claimed) return [];
       claimed = true;
       worker = request.worker;
-      return [...rows.values()].map(opened);
+      return [...rows.values()].map((row) => ({ ...opened(row), isSuspect: false }));
     },
     dueRuns: async () => [],
     ownedRunning: async () => [],

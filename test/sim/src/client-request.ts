@@ -10,7 +10,12 @@ export interface ClientRequest {
 }
 
 /** Codes of an unknown outcome: the request is repeated. */
-export const RETRIED_CODES: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED"]);
+export const RETRIED_CODES: ReadonlySet<string> = new Set([
+  "STORE_UNAVAILABLE",
+  "STORE_BUSY",
+  "STORE_UNSUPPORTED",
+  "ENGINE_STOPPED",
+]);
 
 /** Codes that are a final answer to a control or an operator action. */
 export const REFUSAL_CODES: ReadonlySet<string> = new Set([

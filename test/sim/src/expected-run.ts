@@ -4,6 +4,8 @@ import type { InboxEntry, JournalRecord, Run } from "pawl";
 export interface ExpectedRun {
   readonly id: string;
   row: Run;
+  /** The last worker that owned it, and in which epoch. */
+  lastOwner: Pick<Run, "owner" | "epoch">;
   /** The records of this generation. */
   journal: JournalRecord[];
   /** The records of this generation, including those that loops have dropped. */
@@ -46,6 +48,7 @@ export function newExpectedRun(row: Run): ExpectedRun {
   return {
     id: row.id,
     row,
+    lastOwner: { owner: row.owner, epoch: row.epoch },
     journal: [],
     history: [],
     isChanged: true,

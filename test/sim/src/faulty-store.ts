@@ -1,14 +1,15 @@
 import type {
+  ClaimedRun,
   ClaimRequest,
   Commit,
   DueRun,
   Heartbeat,
   Hint,
+  LapsedRun,
   Loaded,
   Pruned,
   PruneRequest,
   Reader,
-  Run,
   Store,
   Transition,
   WorkflowRef,
@@ -21,6 +22,9 @@ import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 
 /** Longer than a lease: the lease of the caller may have expired before it gets the answer. */
 const LATE_MS_MAX = 4_000;
+
+/** How long a stopped engine stays in its process. */
+const STOPPED_MS_MAX = 8_000;
 
 interface Call<Answer> {
   readonly label: string;
@@ -81,7 +85,7 @@ export class FaultyStore implements Store {
     });
   }
 
-  claim(request: ClaimRequest): Promise<readonly Run[]> {
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     return this.#call({
       label: "claim",
       kinds: ["claim"],
@@ -106,11 +110,11 @@ export class FaultyStore implements Store {
     });
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+  async load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
     const loaded = await this.#call({
       label: `load ${runId}`,
       kinds: ["load"],
-      apply: (store) => store.load(runId, afterSeq),
+      apply: (store) => store.load(runId, afterSeq, afterEntry),
     });
     if (afterSeq === undefined && loaded !== null) {
       this.#worker.loads.delete(runId);
@@ -119,17 +123,22 @@ export class FaultyStore implements Store {
     return loaded;
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     const { scheduler, monitor } = this.#simulation;
     this.#worker.engineId = worker;
-    const beat = await this.#call({
+    const heartbeat = await this.#call({
       label: "heartbeat",
       kinds: ["heartbeat"],
-      apply: (store) => store.heartbeat(worker, leaseMs, workflows),
+      apply: (store) => store.heartbeat(worker, leaseMs, workflows, lapsed),
       applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
     });
-    monitor.effects.heartbeatAnswered(this.#worker, beat);
-    return scheduler.chance.roll(this.#simulation.faultRates.passedOver) ? { ...beat, alive: false } : beat;
+    monitor.effects.heartbeatAnswered(this.#worker, heartbeat);
+    return scheduler.chance.roll(this.#simulation.faultRates.passedOver) ? { ...heartbeat, alive: false } : heartbeat;
   }
 
   retire(worker: string): Promise<void> {
@@ -168,6 +177,10 @@ export class FaultyStore implements Store {
     const { scheduler } = this.#simulation;
     const worker = this.#worker;
     if (worker.dead) return never();
+    if (worker.storeUnusable && call.applied !== undefined) {
+      const text = `${worker.name} calls ${call.label} after the store reported that it must not be used`;
+      this.#simulation.monitor.violate("engine", text);
+    }
     const fault = this.#simulation.faultOf(worker, call.kinds);
     return new Promise((resolve, reject) => {
       // A request may arrive after its sender was killed or paused.
@@ -200,6 +213,11 @@ export class FaultyStore implements Store {
       scheduler.add({ actor: worker, label: `refused ${call.label}`, run: () => reject(error) });
       return;
     }
+    // A read of a caller stops no engine.
+    if (fault === "unusable" && !call.kinds.includes("read")) {
+      this.#endStore(call.label, reject);
+      return;
+    }
     const answer = await call.apply(store);
     if (call.applied !== undefined) await monitor.applied(worker, call.applied(answer));
     if (fault === "crashAfter") {
@@ -212,6 +230,25 @@ export class FaultyStore implements Store {
       if (fault === "lateAnswer") scheduler.at(scheduler.now + scheduler.chance.between(20, LATE_MS_MAX), answered);
       else scheduler.add(answered);
     }
+  }
+
+  #endStore(label: string, reject: (error: Error) => void): void {
+    const { scheduler, pawl } = this.#simulation;
+    const worker = this.#worker;
+    const error = new pawl.PawlError("STORE_UNSUPPORTED", "injected: the schema is newer than this release");
+    const note = (): void => {
+      worker.storeUnusable = true;
+    };
+    const deliver = (): void => {
+      reject(error);
+      scheduler.add({ actor: worker, label: "store unusable", run: note });
+    };
+    scheduler.add({ actor: worker, label: `unusable ${label}`, run: deliver });
+    scheduler.at(scheduler.now + scheduler.chance.between(1, STOPPED_MS_MAX), {
+      actor: null,
+      label: `restart ${worker.name}`,
+      run: () => worker.kill("its store must not be used any more"),
+    });
   }
 
   #reading(reader: Reader): Reader {
@@ -242,10 +279,10 @@ function labelOf(transition: Transition): string {
       return `create ${transition.run.id}`;
     case "append": {
       const { runId, epoch, turn, records, taken, state } = transition;
-      const what = records
+      const texts = records
         .map((record) => `${record.seq}:${record.kind}@${record.location}=${record.outcome}`)
         .join(" ");
-      return `append ${runId} e${epoch}t${turn} [${what}]${taken.length > 0 ? ` taken ${taken.join(" ")}` : ""} ${state?.status ?? ""}`;
+      return `append ${runId} e${epoch}t${turn} [${texts}]${taken.length > 0 ? ` taken ${taken.join(" ")}` : ""} ${state?.status ?? ""}`;
     }
     case "control":
       return `control ${transition.runId} e${transition.epoch} ${transition.state.status}`;

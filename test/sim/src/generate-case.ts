@@ -142,9 +142,9 @@ function clientActions(
   return actions;
 }
 
-type LaterFaults = Pick<FaultRates, "lateAnswer" | "passedOver">;
+type LaterFaults = Pick<FaultRates, "lateAnswer" | "passedOver" | "unusable" | "block">;
 
-const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0 };
+const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0, unusable: 0, block: 0 };
 
 /** Uses a separate random stream, so that seeds without these faults keep their cases. */
 function laterFaults(seed: number): LaterFaults {
@@ -152,6 +152,8 @@ function laterFaults(seed: number): LaterFaults {
   return {
     lateAnswer: chance.roll(0.4) ? 0 : chance.pick([0.03, 0.1, 0.3]),
     passedOver: chance.roll(0.7) ? 0 : chance.pick([0.03, 0.2]),
+    unusable: chance.roll(0.8) ? 0 : chance.pick([0.002, 0.01]),
+    block: chance.roll(0.6) ? 0 : chance.pick([0.03, 0.15]),
   };
 }
 
@@ -159,7 +161,8 @@ function laterFaults(seed: number): LaterFaults {
 function faultRates(chance: Chance): Omit<FaultRates, keyof LaterFaults> {
   const rates: Partial<Record<FaultKind, number>> = {};
   for (const kind of CALL_FAULTS)
-    if (kind !== "lateAnswer") rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
+    if (kind !== "lateAnswer" && kind !== "unusable")
+      rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
   for (const kind of TIMED_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
   rates.shutdown = chance.roll(0.5) ? 0 : chance.pick([0.3, 0.8]);
   for (const kind of SMALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.02, 0.1]);

@@ -122,8 +122,8 @@ export function checkUndone(monitor: ExpectedState, known: Known, expectedRun: E
 }
 
 /**
- * I11, when all runs have ended: whatever a failed or cancelled run started and did not abandon is rolled back, even if the child ended
- * before the run received its end, or completed although it was cancelled.
+ * I11, when all runs have ended: the children that a failed or cancelled run started and did not abandon are rolled back. This includes
+ * a child that ended before the run received its end, and one that completed although it was cancelled.
  */
 export function checkChildrenUndone(monitor: ExpectedState, known: Known, expectedRun: ExpectedRun): void {
   const { row, history, reopened } = expectedRun;

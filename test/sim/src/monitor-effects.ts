@@ -56,27 +56,28 @@ export class EffectsMonitor {
     const expectedRun = this.#monitor.expectedRuns.get(execution.runId);
     const known = this.#knownStates.get(execution);
     if (expectedRun === undefined || known === undefined) return;
-    const what = `${worker.name} starts ${location} of run ${execution.runId}, attempt ${attempt},`;
-    if (known.done.has(location)) this.#monitor.violate("I3", `${what} although it has loaded the completion`);
+    const attemptText = `${worker.name} starts ${location} of run ${execution.runId}, attempt ${attempt},`;
+    if (known.done.has(location)) this.#monitor.violate("I3", `${attemptText} although it has loaded the completion`);
     const lost = undoneStep(location) === null ? execution.lost.find((scope) => location.startsWith(scope)) : undefined;
-    if (lost !== undefined) this.#monitor.violate("race", `${what} although the branch ${lost} has lost its race`);
+    if (lost !== undefined)
+      this.#monitor.violate("race", `${attemptText} although the branch ${lost} has lost its race`);
     if ((this.#knownLosses.get(worker)?.get(execution.runId) ?? 0) > known.epoch)
-      this.#monitor.violate("I2", `${what} although it was notified that the run is lost`);
-    if (attempt > node.maxAttempts) this.#monitor.violate("attempts", `${what} of ${node.maxAttempts}`);
-    this.#durable(expectedRun, execution.given.slice(0, start.given), execution.generation, { known, what });
+      this.#monitor.violate("I2", `${attemptText} although it was notified that the run is lost`);
+    if (attempt > node.maxAttempts) this.#monitor.violate("attempts", `${attemptText} of ${node.maxAttempts}`);
+    this.#durable(expectedRun, execution.given.slice(0, start.given), execution.generation, { known, attemptText });
     const { row } = expectedRun;
     const current =
       row.epoch === known.epoch && row.owner === worker.engineId && generationOf(row) === execution.generation;
-    if (current) this.#current(expectedRun, location, attempt, what);
+    if (current) this.#current(expectedRun, location, attempt, attemptText);
     if (current && row.version !== execution.version)
       this.#monitor.violate(
         "version",
-        `${what} with code of version ${execution.version}; the run has version ${row.version}`,
+        `${attemptText} with code of version ${execution.version}; the run has version ${row.version}`,
       );
     this.#once(worker, execution, {
       key: `${execution.runId}|${execution.generation}|${location}|${attempt}`,
       epoch: known.epoch,
-      what,
+      attemptText,
       node,
     });
   }
@@ -98,24 +99,24 @@ export class EffectsMonitor {
     expectedRun: ExpectedRun,
     all: readonly string[],
     generation: number,
-    { known, what }: { readonly known: KnownState; readonly what: string },
+    { known, attemptText }: { readonly known: KnownState; readonly attemptText: string },
   ): void {
     const done = expectedRun.done.get(generation);
     for (const given of all) {
       if (done?.has(given) || known.done.has(given)) continue;
-      this.#monitor.violate("Session.1", `${what} before ${given} is durable`);
+      this.#monitor.violate("Session.1", `${attemptText} before ${given} is durable`);
       return;
     }
   }
 
   /** Rules for the owner of the run. A worker that lost the run without notice may break them. */
-  #current(expectedRun: ExpectedRun, location: string, attempt: number, what: string): void {
-    if (expectedRun.doneBy.has(location)) this.#monitor.violate("I3", `${what} although it is completed`);
+  #current(expectedRun: ExpectedRun, location: string, attempt: number, attemptText: string): void {
+    if (expectedRun.doneBy.has(location)) this.#monitor.violate("I3", `${attemptText} although it is completed`);
     const retry = expectedRun.retries.get(location);
     if (attempt !== (retry?.attempts ?? 0) + 1)
-      this.#monitor.violate("attempts", `${what} after ${retry?.attempts ?? 0} recorded failures`);
+      this.#monitor.violate("attempts", `${attemptText} after ${retry?.attempts ?? 0} recorded failures`);
     if (retry !== undefined && this.#simulation.storeNowMax + ESTIMATE_MS_MAX < retry.retryAt) {
-      this.#monitor.violate("time", `${what} before ${retry.retryAt}, the time of the next attempt`);
+      this.#monitor.violate("time", `${attemptText} before ${retry.retryAt}, the time of the next attempt`);
     }
   }
 
@@ -123,12 +124,15 @@ export class EffectsMonitor {
   #once(
     worker: SimProcess,
     execution: Execution,
-    start: { readonly key: string; readonly epoch: number; readonly what: string; readonly node: StepNode },
+    start: { readonly key: string; readonly epoch: number; readonly attemptText: string; readonly node: StepNode },
   ): void {
-    const { key, epoch, what, node } = start;
+    const { key, epoch, attemptText, node } = start;
     const before = this.#lastStarts.get(key);
     if (before !== undefined && before.worker === worker && before.epoch === epoch) {
-      this.#monitor.violate("I3", `${what} although the process of the last start neither died nor lost the run`);
+      this.#monitor.violate(
+        "I3",
+        `${attemptText} although the process of the last start neither died nor lost the run`,
+      );
     }
     if (node.poison) {
       const count = (this.#starts.get(execution.runId) ?? 0) + 1;
@@ -136,7 +140,7 @@ export class EffectsMonitor {
       // A rewind resets the count of claims.
       const times = 1 + (this.#monitor.expectedRuns.get(execution.runId)?.reopened ?? 0);
       if (count > this.#simulation.case.settings.claimsMax * times + POISON_EXTRA)
-        this.#monitor.violate("poison", `${what} for the ${count}th time`);
+        this.#monitor.violate("poison", `${attemptText} for the ${count}th time`);
     }
     this.#lastStarts.set(key, { worker, epoch });
   }

@@ -84,7 +84,10 @@ export class JournalMonitor {
     if (place === null || expectedRun === undefined) return;
     const { runId, epoch, records, state } = append;
     if (place.over) this.#monitor.violate("I6", `run ${runId} was written after its end`);
-    if (epoch !== place.epoch || place.owner !== worker.engineId) {
+    const { lastOwner } = expectedRun;
+    // The last owner of a freed run may append until the run is claimed.
+    const owner = place.owner ?? (lastOwner.epoch === place.epoch ? lastOwner.owner : null);
+    if (epoch !== place.epoch || owner !== worker.engineId) {
       this.#monitor.violate(
         "I2",
         `${worker.name} wrote run ${runId} with epoch ${epoch}; the run has epoch ${place.epoch} and owner ${place.owner}`,
@@ -190,7 +193,7 @@ export class JournalMonitor {
       );
     }
     if (attempts > node.maxAttempts)
-      this.#monitor.violate("attempts", `run ${row.id}: step ${location} took ${attempts} tries`);
+      this.#monitor.violate("attempts", `run ${row.id}: step ${location} took ${attempts} attempts`);
   }
 
   #nodesOf({ row }: ExpectedRun): ReadonlyMap<string, NamedNode> {

@@ -7,9 +7,7 @@ import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-
 export function checkRow(monitor: ExpectedState, old: Run, row: Run, isReopened: boolean): void {
   if (row.epoch < old.epoch)
     monitor.violate("I2", `run ${row.id}: the epoch decreased from ${old.epoch} to ${row.epoch}`);
-  const handed = row.owner !== null && row.owner !== old.owner;
-  if (handed && row.epoch === old.epoch)
-    monitor.violate("I2", `run ${row.id}: owner ${old.owner} → ${row.owner} in epoch ${row.epoch}`);
+  checkOwner(monitor, row);
   if (hasEnded(old) && !isReopened) {
     const same =
       row.status === old.status &&
@@ -25,6 +23,16 @@ export function checkRow(monitor: ExpectedState, old: Run, row: Run, isReopened:
   if (hasEnded(row) && (row.owner !== null || row.wakeAt !== null || row.wait !== null)) {
     monitor.violate("I6", `run ${row.id} is ${row.status}, but has an owner, a wake-up time or a wait`);
   }
+}
+
+/** I2: an epoch has at most one owner. A freed run may return to its owner in the same epoch. */
+function checkOwner(monitor: ExpectedState, { id, owner, epoch }: Run): void {
+  const expectedRun = monitor.expectedRuns.get(id);
+  if (expectedRun === undefined || owner === null) return;
+  const { lastOwner } = expectedRun;
+  if (lastOwner.epoch === epoch && lastOwner.owner !== null && lastOwner.owner !== owner)
+    monitor.violate("I2", `run ${id}: owner ${lastOwner.owner} → ${owner} in epoch ${epoch}`);
+  expectedRun.lastOwner = { owner, epoch };
 }
 
 /** Tracks which leases are valid by the store's clock, and checks how each call changes the owners of runs. */
@@ -47,7 +55,7 @@ export class LeaseMonitor {
         this.#claimed(worker, applied.runs, before);
         return;
       case "heartbeat":
-        this.#beat(worker, applied, before, rows);
+        this.#heartbeat(worker, applied, before, rows);
         return;
       case "retire":
         this.#expiry.delete(worker.engineId);
@@ -82,7 +90,7 @@ export class LeaseMonitor {
     }
   }
 
-  #beat(
+  #heartbeat(
     worker: SimProcess,
     applied: Extract<AppliedCall, { kind: "heartbeat" }>,
     before: ReadonlyMap<string, Run>,
@@ -98,13 +106,14 @@ export class LeaseMonitor {
       );
     }
     for (const row of rows) {
-      const owner = before.get(row.id)?.owner ?? null;
-      const epoch = before.get(row.id)?.epoch ?? 0;
-      if (owner === null || row.owner === owner) continue;
-      const expired = owner === id ? !alive : (this.#expiry.get(owner) ?? Number.NEGATIVE_INFINITY) <= now;
-      if (!expired)
+      const old = before.get(row.id);
+      if (old === undefined || row.owner === old.owner) continue;
+      const { owner } = old;
+      if (row.owner !== null && (row.owner !== id || row.epoch !== old.epoch))
+        this.#monitor.violate("I2", `a heartbeat of ${worker.name} made ${row.owner} the owner of run ${row.id}`);
+      const expired = owner === null || (this.#expiry.get(owner) ?? Number.NEGATIVE_INFINITY) <= now;
+      if (!expired || owner === id)
         this.#monitor.violate("lease", `run ${row.id} was freed although the lease of its owner ${owner} is valid`);
-      if (row.epoch <= epoch) this.#monitor.violate("I2", `run ${row.id} was freed without a new epoch`);
     }
     // Expired workers are removed, so that a clock that jumps back does not make them valid again.
     for (const [other, expiry] of this.#expiry) if (expiry <= now) this.#expiry.delete(other);

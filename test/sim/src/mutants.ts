@@ -50,9 +50,9 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "an unknown outcome counts as success",
     file: "coordinator/committer.js",
-    find: "await this.#store.commit(left)",
+    find: "await this.#store.commit(batch)",
     replace:
-      "await this.#store.commit(left).catch(() => ({ answers: left.map(() => ({ kind: 'applied', post: { kind: 'queued' }, again: false })), wakes: [] }))",
+      "await this.#store.commit(batch).catch(() => ({ answers: batch.map(() => ({ kind: 'applied', post: { kind: 'queued' }, again: false })), wakes: [] }))",
     breaks: "I4 an accepted request was applied",
   },
   {
@@ -102,14 +102,14 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
     file: "runner/deadline-append.js",
     find: "if (!isForEvent(wait) || open.knownToStore >= change)",
     replace: "if (true)",
-    breaks: "I4 what was there goes before what is over",
+    breaks: "I4 a pending entry goes before a timeout",
   },
   {
     name: "a woken run counts as a waiter",
     file: "runner/open-commands.js",
     find: "this.knownToStore = -1;",
     replace: "",
-    breaks: "I4 what was there goes before what is over",
+    breaks: "I4 a pending entry goes before a timeout",
   },
   {
     name: "a refused timeout discards the session",

@@ -1,8 +1,19 @@
 import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy } from "pawl";
 import type { Program } from "./program.ts";
 
-/** Faults of one store call. `delay`: the call arrives late. `lateAnswer`: it is applied at once, and answered after other calls. */
-export const CALL_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError", "delay", "lateAnswer"] as const;
+/**
+ * Faults of one store call. `delay`: the call arrives late. `lateAnswer`: it is applied at once, and answered after other calls.
+ * `unusable`: the store reports that this process must not use it any more.
+ */
+export const CALL_FAULTS = [
+  "crashBefore",
+  "crashAfter",
+  "error",
+  "appliedError",
+  "delay",
+  "lateAnswer",
+  "unusable",
+] as const;
 export type CallFault = (typeof CALL_FAULTS)[number];
 
 /** Faults of workers and of the environment, as a rate per virtual second. */
@@ -16,7 +27,10 @@ export type SmallFault = (typeof SMALL_FAULTS)[number];
 /** The share of heartbeats that report an expired lease although no run of the worker was freed: a store skips rows that a commit has locked. */
 export type HeartbeatFault = "passedOver";
 
-export type FaultKind = CallFault | TimedFault | SmallFault | HeartbeatFault | "skew";
+/** The share of step bodies that block the event loop of their worker, mostly for longer than its lease. */
+export type BlockFault = "block";
+
+export type FaultKind = CallFault | TimedFault | SmallFault | HeartbeatFault | BlockFault | "skew";
 
 /** The rate of each kind of fault; 0 means never. `skew` is the maximum clock error of workers, in ms. */
 export type FaultRates = Readonly<Record<FaultKind, number>>;
@@ -28,6 +42,7 @@ export const NO_FAULTS: FaultRates = {
   appliedError: 0,
   delay: 0,
   lateAnswer: 0,
+  unusable: 0,
   kill: 0,
   pause: 0,
   shutdown: 0,
@@ -39,6 +54,7 @@ export const NO_FAULTS: FaultRates = {
   hang: 0,
   crashInBody: 0,
   passedOver: 0,
+  block: 0,
   skew: 0,
 };
 

@@ -22,6 +22,7 @@ export class SimWorker implements SimProcess {
   pausedUntil = 0;
   /** Set when a body hangs: the process must be killed later. */
   hung = false;
+  storeUnusable = false;
   engine: Engine | null = null;
   /** The engine's id as a worker, known from its first heartbeat on. */
   engineId = "";

@@ -43,11 +43,11 @@ export async function simulate(pawl: Pawl, plan: SimCase): Promise<Outcome> {
     await scheduler.run(() => violated() || settled() || scheduler.now >= healedBy, STEPS_MAX);
     if (!violated() && !settled()) monitor.violate("liveness", unsettled(simulation));
     const afterAt = scheduler.now + QUIET_MS;
-    const heardBy = scheduler.now + RECOVERY_MS;
+    const notifiedBy = scheduler.now + RECOVERY_MS;
     // A worker with the run in memory may acquire its resources once more, until it is notified that the run has ended.
-    const heard = (): boolean =>
-      (client.watched.length === 0 && simulation.bodies.held.length === 0) || scheduler.now >= heardBy;
-    await scheduler.run(() => violated() || (scheduler.now >= afterAt && heard()), STEPS_MAX);
+    const allNotified = (): boolean =>
+      (client.watched.length === 0 && simulation.bodies.held.length === 0) || scheduler.now >= notifiedBy;
+    await scheduler.run(() => violated() || (scheduler.now >= afterAt && allNotified()), STEPS_MAX);
     if (!violated() && client.watched.length > 0)
       monitor.violate("liveness", `results were never delivered: ${client.watched.join(", ")}`);
     if (!violated()) await checkEndStates(simulation);

@@ -24,8 +24,12 @@ import type { SimWorkflows } from "./workflows.ts";
 export interface SimProcess extends Actor {
   /** The engine's id as a worker, known from its first heartbeat on. */
   engineId: string;
+  /** No task of it runs before this time. */
+  pausedUntil: number;
   /** Set when a body hangs: the process must be killed later. */
   hung: boolean;
+  /** Set after the engine received the error that the store must not be used any more. It must then write nothing. */
+  storeUnusable: boolean;
   readonly isClient: boolean;
   /** The error of its estimate of the store's clock. */
   readonly estimateMs: number;

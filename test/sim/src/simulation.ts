@@ -288,5 +288,6 @@ export class Simulation implements SimulationContext {
 /** A client cannot crash; a crash fault becomes an error. */
 function clientFault(fault: CallFault | null): CallFault | null {
   if (fault === "crashBefore") return "error";
+  if (fault === "unusable") return null;
   return fault === "crashAfter" ? "appliedError" : fault;
 }

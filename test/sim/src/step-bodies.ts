@@ -63,6 +63,7 @@ export class StepBodies implements BodyRunner {
         worker.kill("crash after a body's effect");
         return null;
       }
+      if (faultRates.block > 0 && chance.roll(faultRates.block)) this.#block(worker, location);
       return this.#outcome(execution, node, location, info.attempt);
     };
     const slowMs = node.slow && node.timeoutMs !== null ? node.timeoutMs * 4 + 100 : null;
@@ -82,6 +83,13 @@ export class StepBodies implements BodyRunner {
         run: finish,
       });
     });
+  }
+
+  /** No timer and no answer reaches the worker until the body has ended, so its result and a late heartbeat come in any order. */
+  #block(worker: SimProcess, location: string): void {
+    const { scheduler, case: plan } = this.#simulation;
+    worker.pausedUntil = scheduler.now + Math.floor(plan.settings.leaseMs * (0.5 + 2 * scheduler.chance.next()));
+    scheduler.remark(`${location} blocks ${worker.name} until ${worker.pausedUntil}`);
   }
 
   /** A resource that is acquired at once or after a delay, and released in reverse order. */

@@ -36,7 +36,7 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
     file: "runner/loop-records.js",
     find: "if (iteration >= below)",
     replace: "if (iteration > below)",
-    breaks: "I1 what is dropped is never needed again",
+    breaks: "I1 a dropped record is never needed again",
   },
   {
     name: "iterations are not dropped",
@@ -71,7 +71,7 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
     file: "runner/ops/loop.js",
     find: "detail: String(start),",
     replace: "detail: String(0),",
-    breaks: "I1 what is dropped is never needed again",
+    breaks: "I1 a dropped record is never needed again",
   },
   {
     name: "replay diverges at the iterations of an ended loop",

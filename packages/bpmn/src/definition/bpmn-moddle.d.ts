@@ -6,8 +6,12 @@ declare module "bpmn-moddle" {
     readonly value?: string;
     readonly element?: { readonly id?: string };
   }
+  export interface ParseResult {
+    readonly rootElement: unknown;
+    readonly warnings: readonly Warning[];
+  }
   export class BpmnModdle {
-    fromXML(xml: string): Promise<{ readonly rootElement: unknown; readonly warnings: readonly Warning[] }>;
+    fromXML(xml: string): Promise<ParseResult>;
     toXML(element: unknown, options?: { readonly format?: boolean }): Promise<{ readonly xml: string }>;
   }
 }

@@ -1,7 +1,8 @@
-import { BpmnModdle } from "bpmn-moddle";
+import { BpmnModdle, type ParseResult } from "bpmn-moddle";
 import { decodeXml } from "../xml/decode-xml.ts";
 import { readXml } from "../xml/read-xml.ts";
 import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
+import { modelInvalid } from "./problem.ts";
 
 /** Accessors for the objects of bpmn-moddle, whose properties have unknown types. */
 
@@ -69,6 +70,24 @@ export function textForModdle(text: string, tree: XmlElement): string {
   );
 }
 
+const BPMN_NAMESPACE = "http://www.omg.org/spec/BPMN/20100524/MODEL";
+
+/** Parses with bpmn-moddle. Errors of the parser become `MODEL_INVALID`. */
+export async function parseWith(moddle: BpmnModdle, text: string, tree: XmlElement): Promise<ParseResult> {
+  if (tree.name !== "definitions" || tree.namespace !== BPMN_NAMESPACE) {
+    const found = `<${tree.name}> of ${tree.namespace === "" ? "no namespace" : `namespace ${tree.namespace}`}`;
+    const problem = `the root element is ${found.slice(0, 200)}; it must be <definitions> of namespace ${BPMN_NAMESPACE}`;
+    throw modelInvalid("the document", [{ element: null, line: tree.line, text: problem }]);
+  }
+  try {
+    return await moddle.fromXML(textForModdle(text, tree));
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    const problem = { element: null, line: null, text: `the document cannot be read as BPMN 2.0: ${reason}` };
+    throw modelInvalid("the document", [problem], error);
+  }
+}
+
 /** Removes the prefix of a qualified name, if the document declares it. */
 export function localId(name: string, tree: XmlElement): string {
   const [, prefix = "", id] = /^([\w.-]+):([\w.-]+)$/.exec(name) ?? [];
@@ -101,7 +120,7 @@ export async function rewriteBpmn(xml: string | Uint8Array): Promise<string> {
   const text = decodeXml(xml, XML_LIMITS.charsMax);
   const tree = readXml(text);
   const moddle = new BpmnModdle();
-  const { rootElement } = await moddle.fromXML(textForModdle(text, tree));
+  const { rootElement } = await parseWith(moddle, text, tree);
   const written = await moddle.toXML(rootElement, { format: true });
   return written.xml.replace(/<!\[CDATA\[.*?\]\]>|\r/gs, (part) => (part === "\r" ? "&#13;" : part));
 }

@@ -24,8 +24,8 @@ export class Problems {
   }
 
   /** Throws `MODEL_INVALID` if there are problems. */
-  check(what: string): void {
-    if (this.#found.length > 0) throw modelInvalid(what, this.#found);
+  check(model: string): void {
+    if (this.#found.length > 0) throw modelInvalid(model, this.#found);
   }
 }
 
@@ -34,10 +34,11 @@ export function problemsOf(error: unknown): readonly Problem[] {
   return error instanceof Error && "problems" in error ? (error.problems as readonly Problem[]) : [];
 }
 
-function modelInvalid(what: string, problems: readonly Problem[]): PawlError {
+export function modelInvalid(model: string, problems: readonly Problem[], cause?: unknown): PawlError {
   const lines = problems.slice(0, SHOWN_MAX).map(textOf);
   const more = problems.length > SHOWN_MAX ? [`… and ${problems.length - SHOWN_MAX} more`] : [];
-  const error = new PawlError("MODEL_INVALID", `${what} cannot be deployed:\n${[...lines, ...more].join("\n")}`);
+  const message = `${model} cannot be deployed:\n${[...lines, ...more].join("\n")}`;
+  const error = new PawlError("MODEL_INVALID", message, { cause });
   return Object.assign(error, { problems });
 }
 

@@ -6,18 +6,7 @@ import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 import { checkProcess } from "./check-process.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
-import {
-  flagIn,
-  idIn,
-  isModel,
-  localId,
-  type Model,
-  modelIn,
-  modelsIn,
-  tagOf,
-  textForModdle,
-  textIn,
-} from "./moddle.ts";
+import { flagIn, idIn, isModel, localId, type Model, modelIn, modelsIn, parseWith, tagOf, textIn } from "./moddle.ts";
 import { Problems } from "./problem.ts";
 import { elementOf, messageFlowNames, type ReadContext, startsOf, variableOf } from "./read-elements.ts";
 
@@ -48,7 +37,7 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
   const tree = readXml(text);
   const problems = new Problems();
   const { lines, scripts } = surveyDocument(tree, problems);
-  const { rootElement, warnings } = await moddle().fromXML(textForModdle(text, tree));
+  const { rootElement, warnings } = await parseWith(moddle(), text, tree);
   for (const warning of warnings) reportLostContent(warning, scripts, problems);
   const roots = isModel(rootElement) ? modelsIn(rootElement, "rootElements") : [];
   const globals = roots.filter(({ $type }) => $type.startsWith("bpmn:Global"));
@@ -102,11 +91,11 @@ function reportLostContent(
   const first = message.split("\n")[0] ?? message;
   if (scripts.size > 0 && /^unparsable content <(?:\w+:)?script>/.test(first)) return;
   const line = /line: (\d+)/.exec(message)?.[1];
-  const what =
+  const text =
     value === undefined
       ? `${first}; the content would be lost; remove it, or write it as the standard defines it`
       : dangling(property, value);
-  problems.add(element?.id ?? null, line === undefined ? null : Number(line) + 1, what);
+  problems.add(element?.id ?? null, line === undefined ? null : Number(line) + 1, text);
 }
 
 function dangling(property: string | undefined, value: string): string {

@@ -95,15 +95,52 @@ function known(): string {
   return [...Object.keys(EVENTS), ...Object.keys(TASKS), ...Object.keys(GATEWAYS)].join(", ");
 }
 
+/** The types of the fields that are read. Other fields may have any type. */
+const NODE_FIELDS: Fields = { id: "string", type: "string", data: "object?" };
+const CONNECTION_FIELDS: Fields = {
+  id: "string?",
+  source: "string",
+  target: "string",
+  condition: "string?",
+  isDefault: "boolean?",
+};
+
+type Fields = Readonly<Record<string, "string" | "string?" | "boolean?" | "object?">>;
+
 function checkShape(graph: unknown, problems: Problems): void {
-  const { id, nodes, connections } = (graph ?? {}) as Partial<Record<keyof Graph, unknown>>;
+  const { id, name, nodes, connections } = (graph ?? {}) as Partial<Record<keyof Graph, unknown>>;
   if (typeof id !== "string" || !ID.test(id)) problems.add(null, null, "the graph has no valid id; add one");
-  for (const [name, list] of Object.entries({ nodes, connections })) {
-    const isList = Array.isArray(list) && list.every((each) => typeof each === "object" && each !== null);
-    if (!isList) problems.add(null, null, `${name} must be a list of objects`);
+  if (!isOf(name, "string?")) problems.add(null, null, "the name of the graph must be a string");
+  checkList("nodes", nodes, NODE_FIELDS, problems);
+  checkList("connections", connections, CONNECTION_FIELDS, problems);
+}
+
+function checkList(name: string, list: unknown, fields: Fields, problems: Problems): void {
+  const isList = Array.isArray(list) && list.every((each) => isOf(each, "object?") && each !== undefined);
+  if (!isList) {
+    problems.add(null, null, `${name} must be a list of objects`);
+    return;
   }
-  if (!Array.isArray(nodes) || !nodes.every((node) => typeof node?.id === "string" && typeof node?.type === "string")) {
-    problems.add(null, null, "every node must have an id and a type, both strings");
+  for (const [index, item] of (list as readonly Data[]).entries()) {
+    for (const [field, type] of Object.entries(fields)) {
+      if (isOf(item[field], type)) continue;
+      const element = typeof item.id === "string" ? item.id : null;
+      const kind = type.endsWith("?") ? `, if present, must be of type ${type.slice(0, -1)}` : ` must be a ${type}`;
+      problems.add(element, null, `${field} of ${name}[${index}]${kind}`);
+    }
+  }
+}
+
+function isOf(value: unknown, type: Fields[string]): boolean {
+  if (value === undefined) return type.endsWith("?");
+  switch (type) {
+    case "string":
+    case "string?":
+      return typeof value === "string";
+    case "boolean?":
+      return typeof value === "boolean";
+    case "object?":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
   }
 }
 
@@ -133,12 +170,17 @@ function elementOf(
     properties: propertiesOf(data),
   };
   const fallback = outgoing.find(({ isDefault }) => isDefault)?.id ?? null;
-  const event = EVENTS[type];
+  const event = ofTable(EVENTS, type);
   if (event !== undefined) return { ...node, type: event, ...PLAIN_EVENT };
-  const gateway = GATEWAYS[type];
+  const gateway = ofTable(GATEWAYS, type);
   if (gateway !== undefined) return { ...node, type: gateway, default: fallback, activation: null, instantiates: null };
-  const task = TASKS[type];
+  const task = ofTable(TASKS, type);
   return task === undefined ? null : { ...node, ...PLAIN_ACTIVITY, default: fallback, ...taskOf(task, data) };
+}
+
+/** A type may have the name of a property that every object has. */
+function ofTable<Value>(table: Readonly<Record<string, Value>>, type: string): Value | undefined {
+  return Object.hasOwn(table, type) ? table[type] : undefined;
 }
 
 const PLAIN_EVENT = {

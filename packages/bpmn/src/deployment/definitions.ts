@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
-import { Problems } from "../definition/problem.ts";
+import { modelInvalid, Problems } from "../definition/problem.ts";
 import { readBpmn } from "../definition/read-bpmn.ts";
 import { type Graph, readGraph } from "../definition/read-graph.ts";
 import { flawsOfText } from "../human/forms.ts";
@@ -10,6 +10,8 @@ import type { Expression, Process } from "../model/process.ts";
 import type { Called } from "../program/call-activities.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { type ProgramParts, processProgram } from "../program/process-program.ts";
+import { decodeXml } from "../xml/decode-xml.ts";
+import { XML_LIMITS } from "../xml/xml-element.ts";
 import {
   DEFINITION_WORKFLOW,
   type Definition,
@@ -99,7 +101,7 @@ export class Definitions {
     for (const process of runnable) this.#checkExpressions(process);
     if (runnable.length === 0) {
       const text = "the model has no executable process; set isExecutable on the one to run";
-      throw Object.assign(new PawlError("MODEL_INVALID", text), { problems: [{ element: null, line: null, text }] });
+      throw modelInvalid("the model", [{ element: null, line: null, text }]);
     }
     const deployed: Deployed[] = [];
     for (const process of runnable) deployed.push(await this.#deployOne(process, stored, state));
@@ -249,10 +251,21 @@ async function readSource(
   source: string | Uint8Array | Graph,
 ): Promise<{ readonly processes: readonly Process[]; readonly stored: Source }> {
   if (typeof source === "string" || source instanceof Uint8Array) {
-    const text = typeof source === "string" ? source : new TextDecoder().decode(source);
-    return { processes: await readBpmn(source), stored: { kind: "bpmn", text } };
+    // Stored as decoded text: the encoding that the document declares is not read again.
+    const text = decodeXml(source, XML_LIMITS.charsMax);
+    return { processes: await readBpmn(text), stored: { kind: "bpmn", text } };
   }
-  return { processes: [readGraph(source)], stored: { kind: "graph", text: JSON.stringify(source) } };
+  const text = graphText(source);
+  return { processes: [readGraph(JSON.parse(text) as Graph)], stored: { kind: "graph", text } };
+}
+
+function graphText(graph: unknown): string {
+  try {
+    return JSON.stringify(graph) ?? "null";
+  } catch (error) {
+    const text = `the graph must be plain JSON: ${error instanceof Error ? error.message : String(error)}`;
+    throw modelInvalid("the graph", [{ element: null, line: null, text }], error);
+  }
 }
 
 /** Every evaluated expression of a process, with the element or flow that contains it. */

@@ -41,6 +41,25 @@ describe.each(STORES)("deployments, on the store '%s'", (_name, openStore) => {
     await ended(world, second);
   });
 
+  test.each(["utf-16le", "iso-8859-1"] as const)(
+    "a document in %s is loaded by another process as it was deployed",
+    async (encoding) => {
+      const { open, world } = await site(await openStore(onTestFinished));
+      const text = process('<userTask id="a" name="Prüfung"/>', "s -> a\na -> e").replace(
+        "UTF-8",
+        encoding.slice(0, 10),
+      );
+      const bytes = encoding === "utf-16le" ? Buffer.from(`\uFEFF${text}`, "utf16le") : Buffer.from(text, "latin1");
+      const { bpmn, engine } = await open();
+      await bpmn.deploy(bytes);
+      await engine.shutdown();
+      const other = (await open()).bpmn;
+      const run = await other.start("p");
+      await world.settle();
+      expect((await other.tasks.list({ runId: run.id })).items).toMatchObject([{ name: "Prüfung" }]);
+    },
+  );
+
   test("only the published version starts instances by triggers, and a draft does not", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open();

@@ -1,4 +1,4 @@
-import { PawlError, type StartOptions } from "pawl";
+import { kinds, optionTable, PawlError, type StartOptions } from "pawl";
 import type { Evaluate } from "../expressions.ts";
 import type { Variables } from "../machine/state.ts";
 import { isEvent, type Process } from "../model/process.ts";
@@ -15,6 +15,14 @@ export interface StartProcessOptions {
   /** Rejects a second instance of the process with the same business key, as long as this one is retained. */
   readonly unique?: boolean;
 }
+
+export const START_OPTIONS = optionTable<StartProcessOptions>("start", {
+  version: kinds.integer(1),
+  id: kinds.newRunId,
+  tags: kinds.tags,
+  businessKey: kinds.text,
+  unique: kinds.flag,
+});
 
 /** Converts the options of a process start into those of the engine. */
 export function startRequest(

@@ -79,10 +79,10 @@ export class DecisionRun {
     return this.#fitted(value, element.type, `decision ${element.name}`);
   }
 
-  #fitted(value: FeelValue, type: FeelType | null, what: string): FeelValue {
+  #fitted(value: FeelValue, type: FeelType | null, name: string): FeelValue {
     if (type === null) return value;
     const fitted = coerced(value, type, this.#run.types);
-    return fitted === null && value !== null ? this.#run.warn(`${what} does not have its declared type`) : fitted;
+    return fitted === null && value !== null ? this.#run.warn(`${name} does not have its declared type`) : fitted;
   }
 
   #scope(needs: readonly Requirement[]): Scope {

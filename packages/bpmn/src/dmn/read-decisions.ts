@@ -31,7 +31,7 @@ export function inspectDecisions(source: DecisionSource): {
   readonly model: DecisionModel;
   readonly problems: readonly DecisionProblem[];
 } {
-  const sources = typeof source === "string" || source instanceof Uint8Array ? [source] : source;
+  const sources: readonly (string | Uint8Array)[] = Array.isArray(source) ? source : [source];
   const roots = sources.map((text) => readXml(text));
   const names = roots.flatMap((root) => [...specialNames(root)]);
   const problems: DecisionProblem[] = [];

@@ -72,10 +72,10 @@ export class Evaluation {
   }
 }
 
-function budgetExceeded(what: string, max: number): PawlError {
+function budgetExceeded(items: string, max: number): PawlError {
   return new PawlError(
     "EXPRESSION_LIMIT",
-    `expression needs more than ${max} ${what}; simplify it, or raise its budget`,
+    `expression needs more than ${max} ${items}; simplify it, or raise its budget`,
   );
 }
 

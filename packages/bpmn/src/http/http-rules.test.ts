@@ -32,6 +32,12 @@ const REJECTED = [
     "http://2852039166/",
   ],
   ...["http://169.254.43518/", "http://0251.0376.0251.0376/", "http://0xa9.0xfe.0xa9.0xfe/", "http://169.254.0.0/"],
+  // Host agents and metadata services of clouds.
+  ...["http://168.63.129.16/", "http://0xa83f8110/", "http://2822734096/", "http://0250.077.0201.020/"],
+  ...["http://[::ffff:168.63.129.16]/", "http://[64:ff9b::a83f:8110]/", "http://[2002:a83f:8110::]/"],
+  ...["http://192.0.0.192/", "http://100.100.100.200/", "http://169.254.170.2/", "http://169.254.169.253/"],
+  ...["http://[fd00:ec2::254]/", "http://[fd00:ec2::23]/", "http://[fd20:ce::254]/", "http://[fd00:42::42]/"],
+  ...["http://[fd00:c1::a9fe:a9fe]/", "http://[fe80::a9fe:a9fe]/"],
   ...["http://172.16.0.1/", "http://172.31.255.255/", "http://192.168.0.1/", "http://192.168.1/", "http://3232235521/"],
   ...["http://192.0.0.1/", "http://192.0.2.1/", "http://192.88.99.1/", "http://198.18.0.1/", "http://198.19.255.255/"],
   ...[
@@ -146,6 +152,7 @@ describe("targets of requests", () => {
     expect(code(() => checkAddresses(target, ["8.8.8.8"]))).toBe("allowed");
     expect(code(() => checkAddresses(target, ["8.8.8.8", "127.0.0.1"]))).toBe("HTTP_REFUSED");
     expect(code(() => checkAddresses(target, ["8.8.8.8", "::1"]))).toBe("HTTP_REFUSED");
+    expect(code(() => checkAddresses(target, ["168.63.129.16"]))).toBe("HTTP_REFUSED");
     expect(code(() => checkAddresses(target, ["nonsense"]))).toBe("HTTP_REFUSED");
     expect(code(() => checkAddresses(target, []))).toBe("HTTP_REFUSED");
   });

@@ -1,10 +1,13 @@
-import { PawlError } from "pawl";
+import { kinds, PawlError } from "pawl";
 import type { Variables } from "../machine/state.ts";
 import type { TaskForm } from "../model/human-task.ts";
 import { flawsOfSchema, problemsIn, type SchemaProblem } from "./json-schema.ts";
 
 /** JSON schemas by form id. */
 export type Forms = Readonly<Record<string, unknown>>;
+
+/** The kind of forms. Schemas are data. */
+export const FORMS = kinds.variables;
 
 /** Throws `FORM_INVALID` if the variables do not match the form. A form without a known schema is not checked. */
 export function checkForm(id: string, form: TaskForm | null, forms: Forms, variables: Variables): void {

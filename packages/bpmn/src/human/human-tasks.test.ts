@@ -279,7 +279,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     await late.cancel();
     await expect(tasks.complete("late")).rejects.toMatchObject({ code: "TASK_STATE" });
     expect(await tasks.get("late")).toMatchObject({ state: "cancelled", history: [{}, { kind: "cancelled" }] });
-    await expect(tasks.create({ name: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(tasks.create({ name: "" })).rejects.toMatchObject({ code: "NAME_INVALID" });
   });
 
   test("a cancelled task ends its token", async () => {
@@ -311,7 +311,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
       await client.bpmn.deploy(xml);
       await client.bpmn.start("p", {}, { id: "r" });
       client.process.crash();
-      const doomed = await open({}, crashAt);
+      const first = await open({}, crashAt);
       await world.advance(TAKE_OVER);
       const tasks = humanTasks({ engine: await createClient({ store, world, log: () => undefined }) });
       const done = await tasks.complete("r a/task", { x: 1 }).then(
@@ -319,15 +319,15 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
         () => false,
       );
       await world.advance("2 s");
-      const heir = await open();
+      const successor = await open();
       await world.advance(TAKE_OVER);
       if (!done) await tasks.complete("r a/task", { x: 1 });
       await world.advance("2 minutes");
-      expect(await heir.engine.run("r").status()).toBe("completed");
+      expect(await successor.engine.run("r").status()).toBe("completed");
       const states = (await tasks.list({ runId: "r", state: "any" })).items.map(({ id, state }) => `${id} ${state}`);
       expect(states).toEqual(["r a/task completed", "r b/task cancelled"]);
       expect((await tasks.list({ candidateGroup: "g", state: "open" })).items).toEqual([]);
-      return doomed.process.crashed;
+      return first.process.crashed;
     });
     expect(crashes).toBeGreaterThanOrEqual(3);
   });

@@ -1,11 +1,23 @@
-import { type Client, type DocumentView, type Engine, type Page, PawlError, type Telling } from "pawl";
+import {
+  type Client,
+  type DocumentMessage,
+  type DocumentView,
+  type Engine,
+  kinds,
+  type OptionKind,
+  optionTable,
+  type Page,
+  PawlError,
+  readArgument,
+  readOptions,
+} from "pawl";
 import type { Variables } from "../machine/state.ts";
 import { ACTION_MESSAGE, taskMessage } from "../program/topics.ts";
 import { freshId, systemNow } from "../runtime/system.ts";
-import { checkForm, checkForms, type Forms } from "./forms.ts";
+import { checkForm, checkForms, FORMS, type Forms } from "./forms.ts";
 import { flawsOfSchema } from "./json-schema.ts";
 import { TASK_KIND, type TaskAction, type TaskDocument, type TaskState, taskAttributes } from "./task-document.ts";
-import { listTasks, type TaskQuery } from "./task-queries.ts";
+import { listTasks, TASK_QUERY, type TaskQuery } from "./task-queries.ts";
 
 /** The part of an engine or client that tasks need. */
 export type TaskEngine = Pick<Engine | Client, "documents" | "get">;
@@ -48,17 +60,37 @@ export interface NewTask {
   readonly notify?: { readonly runId: string; readonly message: string };
 }
 
+const USER = kinds.name;
+const TASK_ID = kinds.text;
+
+const TASK_OPTIONS = optionTable<TaskOptions>("humanTasks", {
+  engine: kinds.required(kinds.withMethods("an engine or a client", "get")),
+  forms: FORMS,
+  now: kinds.callback,
+  newId: kinds.callback,
+});
+const BY_OPTIONS = optionTable<ByOptions>("the call", { by: USER, why: kinds.text });
+const CLAIM_OPTIONS = optionTable<ClaimOptions>("claim", { groups: kinds.list(kinds.name) });
+const NEW_TASK = optionTable<NewTask>("the task", {
+  name: kinds.required(kinds.name),
+  id: kinds.name,
+  description: kinds.text,
+  assignee: USER,
+  form: kinds.either(kinds.name, kinds.variables) as OptionKind<never>,
+  priority: kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE),
+  variables: kinds.variables,
+  notify: kinds.record("notify", { runId: kinds.runId, message: kinds.name }),
+});
+
 /** Maximum attempts of a change that conflicts with other changes. */
 const ATTEMPTS_MAX = 20;
-
-const ID_MAX = 300;
 
 interface Change {
   readonly action: Omit<TaskAction, "id" | "at">;
   readonly changes: Partial<TaskDocument>;
   readonly state?: TaskState;
   /** The message to the task's run, sent in the same commit. */
-  readonly telling?: Telling;
+  readonly sends?: DocumentMessage;
 }
 
 /**
@@ -69,14 +101,15 @@ interface Change {
  * await tasks.claim("r-1 approve/task", "ann", { groups: ["sales"] });
  * ```
  */
-export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshId }: TaskOptions): HumanTasks {
+export function humanTasks(options: TaskOptions): HumanTasks {
+  const { engine, forms = {}, now = systemNow, newId = freshId } = readOptions(TASK_OPTIONS, options);
   checkForms(forms);
   return new HumanTasks({ engine, forms, now, newId });
 }
 
 /**
  * Human tasks. A task is a document, and every change is conditional on the version that was read: only one of two concurrent
- * claims succeeds. The caller decides who may do what, with two exceptions: only a candidate can claim a task, and a call with
+ * claims succeeds. The caller decides who may do which action, with two exceptions: only a candidate can claim a task, and a call with
  * `by` must name the assignee or the owner.
  */
 export class HumanTasks {
@@ -103,13 +136,14 @@ export class HumanTasks {
   }
 
   /** Lists tasks by user, group, run, due date or state, in pages. Ordered by id; if `due` is set, by due date. */
-  async list(query: TaskQuery = {}): Promise<Page<HumanTask>> {
-    const page = await listTasks(this.#engine.documents, query, this.#now());
+  async list(query?: TaskQuery): Promise<Page<HumanTask>> {
+    const page = await listTasks(this.#engine.documents, readOptions(TASK_QUERY, query), this.#now());
     return { items: page.items.map(taskOf), cursor: page.cursor };
   }
 
   /** Creates a task outside of processes. With `notify`, a run receives a message in the commit that ends the task. */
-  async create(task: NewTask): Promise<HumanTask> {
+  async create(given: NewTask): Promise<HumanTask> {
+    const task = readOptions(NEW_TASK, given);
     const body = checkNewTask(task, { at: this.#now(), id: task.id ?? this.#newId() });
     const outcome = await this.#engine.documents.revise(null, documentOf(body, "open", null));
     if (outcome.kind !== "done") throw taskError(body.id, "already exists", "TASK_STATE");
@@ -117,7 +151,9 @@ export class HumanTasks {
   }
 
   /** Assigns a task, even if another user has it. Null removes the assignee. */
-  async assign(id: string, to: string | null, options: ByOptions = {}): Promise<HumanTask> {
+  async assign(id: string, to: string | null, given?: ByOptions): Promise<HumanTask> {
+    readArgument(kinds.nullable(USER), to, "to");
+    const options = readOptions(BY_OPTIONS, given);
     return await this.#change(id, () => ({
       action: actionOf("assigned", options, to),
       changes: { assignee: to, owner: null },
@@ -125,7 +161,9 @@ export class HumanTasks {
   }
 
   /** Assigns an unassigned task to a candidate. Only one of two concurrent claims succeeds. */
-  async claim(id: string, user: string, { groups = [] }: ClaimOptions = {}): Promise<HumanTask> {
+  async claim(id: string, user: string, options?: ClaimOptions): Promise<HumanTask> {
+    readArgument(USER, user, "user");
+    const { groups = [] } = readOptions(CLAIM_OPTIONS, options);
     return await this.#change(id, (task) => {
       if (task.assignee === user) return null;
       if (task.assignee !== null) throw taskError(id, `is already assigned to ${task.assignee}`, "TASK_STATE");
@@ -135,7 +173,8 @@ export class HumanTasks {
   }
 
   /** Returns a delegated task to its owner, or an own task to all candidates. */
-  async release(id: string, options: ByOptions = {}): Promise<HumanTask> {
+  async release(id: string, given?: ByOptions): Promise<HumanTask> {
+    const options = readOptions(BY_OPTIONS, given);
     return await this.#change(id, (task) => {
       if (task.assignee === null) throw taskError(id, "is not assigned", "TASK_STATE");
       checkAssignee(task, options.by);
@@ -144,7 +183,9 @@ export class HumanTasks {
   }
 
   /** Assigns a task to another user. The previous assignee stays its owner and gets it back when it is released. */
-  async delegate(id: string, to: string, options: ByOptions = {}): Promise<HumanTask> {
+  async delegate(id: string, to: string, given?: ByOptions): Promise<HumanTask> {
+    readArgument(USER, to, "to");
+    const options = readOptions(BY_OPTIONS, given);
     return await this.#change(id, (task) => {
       checkAssignee(task, options.by);
       const owner = task.owner ?? task.assignee ?? options.by ?? null;
@@ -153,7 +194,9 @@ export class HumanTasks {
   }
 
   /** Completes a task. Rejects variables that do not match its form; then nothing changes. */
-  async complete(id: string, variables: Variables = {}, options: ByOptions = {}): Promise<HumanTask> {
+  async complete(id: string, givenVariables?: Variables, given?: ByOptions): Promise<HumanTask> {
+    const variables = readArgument(kinds.optional(kinds.variables), givenVariables, "variables") ?? {};
+    const options = readOptions(BY_OPTIONS, given);
     return await this.#change(id, (task) => {
       checkAssignee(task, options.by);
       checkForm(id, task.form, this.#forms, variables);
@@ -169,7 +212,8 @@ export class HumanTasks {
   }
 
   /** Cancels a task. In a process, the token that waits at it is cancelled too. */
-  async cancel(id: string, options: ByOptions = {}): Promise<HumanTask> {
+  async cancel(id: string, given?: ByOptions): Promise<HumanTask> {
+    const options = readOptions(BY_OPTIONS, given);
     return await this.#change(id, (task) => ({
       action: actionOf("cancelled", options, task.assignee),
       changes: {},
@@ -178,7 +222,9 @@ export class HumanTasks {
     }));
   }
 
-  async comment(id: string, text: string, options: ByOptions = {}): Promise<HumanTask> {
+  async comment(id: string, text: string, given?: ByOptions): Promise<HumanTask> {
+    readArgument(kinds.text, text, "text");
+    const options = readOptions(BY_OPTIONS, given);
     return await this.#change(
       id,
       (task) => {
@@ -207,10 +253,10 @@ export class HumanTasks {
       if (states === "open" && task.state !== "open") throw taskError(id, `is ${task.state}`, "TASK_STATE");
       const change = decide(task);
       if (change === null) return taskOf(seen);
-      const { action, changes, state = task.state, telling } = change;
+      const { action, changes, state = task.state, sends } = change;
       const history = [...task.history, { ...action, id: actionId, at: this.#now() }];
       const next: TaskDocument = { ...seen.value, ...changes, history };
-      const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), telling);
+      const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), sends);
       if (outcome.kind === "done") return taskOf({ value: next, attributes: { d: state } });
       if (outcome.kind === "ended") await this.#close(seen, outcome.status);
     }
@@ -228,7 +274,7 @@ export class HumanTasks {
   }
 
   async #read(id: string): Promise<DocumentView<TaskDocument>> {
-    const found = await this.#engine.documents.get<TaskDocument>(TASK_KIND, id);
+    const found = await this.#engine.documents.get<TaskDocument>(TASK_KIND, readArgument(TASK_ID, id, "task id"));
     if (found === null)
       throw new PawlError(
         "TASK_NOT_FOUND",
@@ -271,29 +317,25 @@ function notificationOf(
   { id, run, notify }: TaskDocument,
   end: object,
   completed: (() => object) | null,
-): { readonly telling?: Telling } {
+): { readonly sends?: DocumentMessage } {
   const messageId = `task ${id}`;
   if (run !== null && completed !== null) {
-    return { telling: { runId: run.id, message: taskMessage(run.location), value: completed(), id: messageId } };
+    return { sends: { runId: run.id, message: taskMessage(run.location), value: completed(), id: messageId } };
   }
   if (run !== null) {
     const action = { kind: "cancelToken", row: run.row };
-    return { telling: { runId: run.id, message: ACTION_MESSAGE, value: action, id: messageId } };
+    return { sends: { runId: run.id, message: ACTION_MESSAGE, value: action, id: messageId } };
   }
-  return notify === null ? {} : { telling: { ...notify, value: { task: id, ...end }, id: messageId } };
+  return notify === null ? {} : { sends: { ...notify, value: { task: id, ...end }, id: messageId } };
 }
 
-function taskError(id: string, what: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
-  return new PawlError(code, `task ${id} ${what}`);
+function taskError(id: string, reason: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
+  return new PawlError(code, `task ${id} ${reason}`);
 }
 
 function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskDocument {
   const { name, description = null, assignee = null, form, priority = null, variables = {}, notify = null } = task;
-  if (typeof name !== "string" || name.trim() === "") throw invalid("the task has no name");
-  if (typeof id !== "string" || id === "" || id.length > ID_MAX) {
-    throw invalid(`a task id must have 1 to ${ID_MAX} characters`);
-  }
-  if (priority !== null && !Number.isFinite(priority)) throw invalid(`priority is ${priority}; it must be a number`);
+  if (name.trim() === "") throw invalid("the task has no name");
   const [flaw] = typeof form === "object" ? flawsOfSchema(form.schema) : [];
   if (flaw !== undefined) throw invalid(`form of task ${id}: ${flaw.path} ${flaw.text}`);
   return {

@@ -1,4 +1,4 @@
-import { type Documents, type DocumentView, type Page, PawlError } from "pawl";
+import { type Documents, type DocumentView, kinds, optionTable, type Page, PawlError } from "pawl";
 import {
   DUE_KEY,
   groupKey,
@@ -30,13 +30,27 @@ export interface TaskQuery {
 const LIMIT = 50;
 const LIMIT_MAX = 1_000;
 
+export const TASK_QUERY = optionTable<TaskQuery>("tasks.list", {
+  assignee: kinds.name,
+  candidateUser: kinds.name,
+  candidateGroup: kinds.name,
+  runId: kinds.runId,
+  process: kinds.name,
+  due: kinds.either(
+    kinds.literal("any"),
+    kinds.literal("overdue"),
+    kinds.options(optionTable<{ readonly before: number }>("due", { before: kinds.required(kinds.time) })),
+  ),
+  unassigned: kinds.flag,
+  state: kinds.oneOf("open", "completed", "cancelled", "any"),
+  limit: kinds.integer(1, LIMIT_MAX),
+  cursor: kinds.text,
+});
+
 type Found = Page<DocumentView<TaskDocument>>;
 
 export async function listTasks(documents: Documents, query: TaskQuery, now: number): Promise<Found> {
   const { limit = LIMIT, cursor } = query;
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new PawlError("OPTION_INVALID", `limit must be a whole number from 1 to ${LIMIT_MAX}; got ${limit}`);
-  }
   const key = keyOf(query);
   if (key === null) return await listOwn(documents, query, { limit, cursor });
   return await listByKey(documents, query, key, { limit, cursor, before: beforeOf(query, now) });

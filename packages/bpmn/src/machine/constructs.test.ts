@@ -161,13 +161,13 @@ describe("multi-instance details", () => {
          <event id="te"><signalEventDefinition id="td" signalRef="S"/></event></complexBehaviorDefinition>`,
         'behavior="Complex"',
       )}</serviceTask><boundaryEvent id="x" attachedToRef="a"><signalEventDefinition signalRef="S"/></boundaryEvent>
-       <userTask id="told"/><userTask id="on"/>`,
-      "s -> a\na -> on\nx -> told",
+       <userTask id="sent"/><userTask id="on"/>`,
+      "s -> a\na -> on\nx -> sent",
       '<signal id="S" name="enough"/>',
     );
     one.start().done("a");
     expect(one.open("work")).toHaveLength(3);
-    expect(one.done("a").active).toEqual(["on", "told"]);
+    expect(one.done("a").active).toEqual(["on", "sent"]);
   });
 
   test("an error in one instance ends all instances and is caught by the boundary event", async () => {

@@ -82,13 +82,13 @@ function priorityOf(value: unknown): number | null {
 }
 
 /** Accepts a date, a duration from now, or epoch milliseconds. */
-function momentOf(state: WorkingState, { id }: ActivityElement, what: string, value: unknown): number | null {
+function momentOf(state: WorkingState, { id }: ActivityElement, setting: string, value: unknown): number | null {
   if (value === null || value === "") return null;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const text = String(value).trim();
   const timer = parseTimer(text.startsWith("P") ? "duration" : "date", text);
   const due = timer === null ? null : firstDue(timer, state.at);
   if (due === null)
-    throw new IncidentError("invalid", `the ${what} of ${id} is "${text}", which is neither a date nor a duration`);
+    throw new IncidentError("invalid", `the ${setting} of ${id} is "${text}", which is neither a date nor a duration`);
   return due.at;
 }

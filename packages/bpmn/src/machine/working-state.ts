@@ -130,10 +130,10 @@ export function newLocation(state: WorkingState, name: string): string {
 }
 
 /** A location below the row's. The row counts them, so that nothing remains when the row is gone. */
-export function newRowLocation(row: Row, what: RowCommand): string {
-  const count = (row.commandCounts?.[what] ?? 0) + 1;
-  row.commandCounts = { ...row.commandCounts, [what]: count };
-  return `${row.location}/${what}${count === 1 ? "" : `#${count}`}`;
+export function newRowLocation(row: Row, command: RowCommand): string {
+  const count = (row.commandCounts?.[command] ?? 0) + 1;
+  row.commandCounts = { ...row.commandCounts, [command]: count };
+  return `${row.location}/${command}${count === 1 ? "" : `#${count}`}`;
 }
 
 export function enqueue(state: WorkingState, work: WorkItem): void {

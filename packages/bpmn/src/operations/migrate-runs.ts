@@ -1,4 +1,4 @@
-import { type Engine, PawlError, type RecordView, type RunSummary } from "pawl";
+import { type Engine, kinds, optionTable, PawlError, type RecordView, type RunSummary } from "pawl";
 import type { Definitions } from "../deployment/definitions.ts";
 import type { Evaluate } from "../expressions.ts";
 import type { ProcessInput } from "../program/process-input.ts";
@@ -15,6 +15,13 @@ export interface MigrateRunsOptions {
   readonly by?: string;
   readonly why?: string;
 }
+
+export const MIGRATE_OPTIONS = optionTable<MigrateRunsOptions>("migrate", {
+  map: kinds.map(kinds.text),
+  dryRun: kinds.flag,
+  by: kinds.text,
+  why: kinds.text,
+});
 
 /** The result for one run. */
 export interface MigratedRun {

@@ -1,4 +1,4 @@
-import { type Engine, PawlError } from "pawl";
+import { type Engine, kinds, PawlError, readArgument } from "pawl";
 import type { OperatorAction, Variables } from "../machine/state.ts";
 import { ACTION_MESSAGE } from "../program/topics.ts";
 import type { ActiveNode, IncidentView, ProcessView } from "./process-view.ts";
@@ -17,6 +17,10 @@ export interface RetryReport {
   readonly withoutIncidents: readonly string[];
 }
 
+/** The number of an active element in its run. */
+const ROW = kinds.integer(0);
+const RUN_IDS = kinds.list(kinds.runId);
+
 /**
  * Operator actions on process runs. An action that does not apply is rejected with `PROCESS_STATE` and changes nothing. An
  * accepted action is sent to the run as a message, so the journal records it.
@@ -31,32 +35,36 @@ export class ProcessOperations {
   }
 
   /** Sets variables of the process, or of one active element. */
-  async setVariables(runId: string, variables: Variables, row: number | null = null): Promise<void> {
+  async setVariables(runId: string, given: Variables, row: number | null = null): Promise<void> {
+    const variables = readArgument(kinds.variables, given, "variables");
+    readArgument(kinds.nullable(ROW), row, "row");
     if (row !== null) await this.#node(runId, row);
     await this.#send(runId, { kind: "setVariables", row, variables });
   }
 
   /** Retries an element that has an incident. */
   async retry(runId: string, row: number): Promise<void> {
-    await this.#incident(runId, row);
+    await this.#incident(runId, readArgument(ROW, row, "row"));
     await this.#send(runId, { kind: "retry", row });
   }
 
   /** Completes an active element with `variables`, without executing it. */
-  async skip(runId: string, row: number, variables: Variables = {}): Promise<void> {
-    await this.#node(runId, row);
+  async skip(runId: string, row: number, given?: Variables): Promise<void> {
+    const variables = readArgument(kinds.optional(kinds.variables), given, "variables") ?? {};
+    await this.#node(runId, readArgument(ROW, row, "row"));
     await this.#send(runId, { kind: "skip", row, variables });
   }
 
   /** Cancels an active element and everything inside it. No outgoing flow is taken. */
   async cancelToken(runId: string, row: number): Promise<void> {
-    await this.#node(runId, row);
+    await this.#node(runId, readArgument(ROW, row, "row"));
     await this.#send(runId, { kind: "cancelToken", row });
   }
 
   /** Cancels an active element and starts another one, in the same scope or in an enclosing one. */
   async moveToken(runId: string, row: number, to: string): Promise<void> {
-    await this.#node(runId, row);
+    readArgument(kinds.name, to, "to");
+    await this.#node(runId, readArgument(ROW, row, "row"));
     await this.#send(runId, { kind: "moveToken", row, to });
   }
 
@@ -64,7 +72,7 @@ export class ProcessOperations {
   async retryIncidents(runIds: readonly string[]): Promise<RetryReport> {
     const incidents: RetriedIncident[] = [];
     const withoutIncidents: string[] = [];
-    for (const runId of runIds) {
+    for (const runId of readArgument(RUN_IDS, runIds, "runIds")) {
       const found = (await this.#view(runId)).incidents;
       if (found.length === 0) withoutIncidents.push(runId);
       for (const incident of found) {

@@ -62,12 +62,12 @@ export class TaskDocuments {
 
   /** Encodes a task. Variables that exceed the size limit are omitted; the run has them. */
   #encode(body: TaskDocument) {
-    const what = `task ${body.id}`;
+    const name = `task ${body.id}`;
     try {
-      return this.#host.encode(body, what);
+      return this.#host.encode(body, name);
     } catch (error) {
       if (!(error instanceof PawlError)) throw error;
-      return this.#host.encode({ ...body, variables: null }, what);
+      return this.#host.encode({ ...body, variables: null }, name);
     }
   }
 }

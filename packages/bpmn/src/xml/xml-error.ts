@@ -6,6 +6,6 @@ export function malformed(line: number, reason: string): PawlError {
 }
 
 /** The document exceeds a limit. */
-export function tooLarge(what: string, max: number): PawlError {
-  return new PawlError("XML_LIMIT", `XML document has more than ${max} ${what}; split the document`);
+export function tooLarge(items: string, max: number): PawlError {
+  return new PawlError("XML_LIMIT", `XML document has more than ${max} ${items}; split the document`);
 }

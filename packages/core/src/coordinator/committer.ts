@@ -4,6 +4,7 @@ import type { Transition } from "../model/transition.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Random } from "../runtime/random.ts";
+import type { TimeoutQueue } from "../runtime/timeout-queue.ts";
 import type { Commit, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 
@@ -11,31 +12,49 @@ export interface Committed {
   readonly commit: Commit;
   /** The batch was sent more than once, so an answer "again" may refer to an earlier send of this batch. */
   readonly resent: boolean;
-  /** Indexes in the batch of transitions that were given up. The commit has no answers for them. */
+  /** Indexes in the batch of transitions that the last send left out. The commit has no answers for them. */
   readonly abandoned: ReadonlySet<number>;
 }
+
+/** The transitions of a batch that are not sent again once their callers have an answer. */
+export interface BatchCallers {
+  /** Whether the caller of the transition with this index has an answer. */
+  isAnswered(index: number): boolean;
+  /** Fails the callers of all transitions with STORE_UNAVAILABLE. */
+  fail(cause: Error): void;
+}
+
+export const NO_CALLERS: BatchCallers = { isAnswered: () => false, fail: () => undefined };
+
+const NONE_ABANDONED: ReadonlySet<number> = new Set();
+const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
 
 /**
  * Sends batches to the store, with retries.
  *
- * 1. After a failure the same batch is sent again, even if it may have been applied: transitions are idempotent.
- * 2. After the last attempt of the retry policy, callers' transitions are abandoned and `onDown` is called. The other transitions are
- *    sent until the store is back; then `onUp` is called. If no transition is left to send, `markUp` reports that the store is back.
+ * 1. After a failure the same batch is sent again, even if it may have been applied: transitions are idempotent. Transitions of callers
+ *    who got STORE_UNAVAILABLE meanwhile are left out. The others are sent until the store is back.
+ * 2. The store is down after the last attempt of the retry policy, or when a commit has no answer for the storage timeout. `onDown` is
+ *    then called, and callers are failed. It is up again when a commit succeeds, and only then: a read proves nothing. `onUp` is then called.
+ * 3. After `end`, no call reaches the store: each fails with the given error.
  */
 export class Committer {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #timeouts: TimeoutQueue;
   readonly #random: Random;
   readonly #policy: RetryPolicy;
   readonly #log: Log;
   readonly #onDown: (error: Error) => void;
   readonly #onUp: () => void;
   #down = false;
-  #sending = 0;
+  #ended: PawlError | null = null;
 
   constructor(parts: {
     readonly store: Store;
     readonly clock: Clock;
+    /** With the storage timeout. */
+    readonly timeouts: TimeoutQueue;
     readonly random: Random;
     readonly policy: RetryPolicy;
     readonly log: Log;
@@ -44,6 +63,7 @@ export class Committer {
   }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
+    this.#timeouts = parts.timeouts;
     this.#random = parts.random;
     this.#policy = parts.policy;
     this.#log = parts.log;
@@ -55,63 +75,69 @@ export class Committer {
     return this.#down;
   }
 
-  /** `mayAbandon` is true for transitions of callers, who get STORE_UNAVAILABLE when the transition is abandoned. */
-  async commit(batch: readonly Transition[], mayAbandon: (index: number) => boolean): Promise<Committed> {
-    this.#sending += 1;
-    try {
-      return await this.#send(batch, mayAbandon);
-    } finally {
-      this.#sending -= 1;
-    }
+  /** The store must not be used any more. */
+  end(error: PawlError): void {
+    this.#ended ??= error;
   }
 
-  /** Another call has reached the store. Ignored while a batch is being sent: the result of the batch counts. */
-  markUp(): void {
-    if (this.#sending === 0) this.#up();
-  }
-
-  async #send(batch: readonly Transition[], mayAbandon: (index: number) => boolean): Promise<Committed> {
-    let left = batch;
-    let abandoned: ReadonlySet<number> = new Set();
+  async commit(batch: readonly Transition[], callers: BatchCallers): Promise<Committed> {
     for (let attempt = 1; ; attempt += 1) {
+      if (this.#ended !== null) throw this.#ended;
+      const abandoned = attempt === 1 ? NONE_ABANDONED : answered(batch, callers);
+      const left = abandoned.size === 0 ? batch : batch.filter((_, index) => !abandoned.has(index));
+      const resent = attempt > 1;
+      if (left.length === 0) return { commit: EMPTY_COMMIT, resent, abandoned };
       try {
-        const commit = left.length === 0 ? { answers: [], wakes: [] } : await this.#store.commit(left);
-        this.#up();
-        return { commit, resent: attempt > 1, abandoned };
+        return { commit: await this.#commitOnce(left), resent, abandoned };
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
-        if (attempt === this.#policy.maxAttempts) {
-          abandoned = new Set([...batch.keys()].filter(mayAbandon));
-          left = batch.filter((_, index) => !abandoned.has(index));
+        if (attempt >= this.#policy.maxAttempts) {
           this.#markDown(error);
-          if (left.length === 0) return { commit: { answers: [], wakes: [] }, resent: true, abandoned };
+          callers.fail(error);
+          if (answered(batch, callers).size === batch.length) continue;
         }
         await this.#pause(attempt);
       }
     }
   }
 
-  /** As `retrying`, for a caller of the engine: a StoreError becomes a PawlError. */
-  async retryingForCaller<T>(call: () => Promise<T>): Promise<T> {
+  async #commitOnce(batch: readonly Transition[]): Promise<Commit> {
+    const timeout = {
+      expiresAt: this.#timeouts.nextExpiry(),
+      expire: () => this.#markDown(noAnswer(this.#timeouts.timeoutMs)),
+    };
+    this.#timeouts.add(timeout);
     try {
-      return await this.retrying(call);
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      throw new PawlError(
-        "STORE_UNAVAILABLE",
-        `could not read from the store: ${error.message}; check that it is reachable, then repeat the call`,
-        { cause: error },
-      );
+      const commit = await this.#store.commit(batch);
+      this.#up();
+      return commit;
+    } finally {
+      this.#timeouts.delete(timeout);
     }
+  }
+
+  /** Calls the store for a caller of the engine: rejects with STORE_UNAVAILABLE, after the storage timeout at the latest. */
+  forCaller<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#ended !== null) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      const { timeoutMs } = this.#timeouts;
+      const timeout = {
+        expiresAt: this.#timeouts.nextExpiry(),
+        expire: () => reject(unanswered(noAnswer(timeoutMs))),
+      };
+      this.#timeouts.add(timeout);
+      call()
+        .finally(() => this.#timeouts.delete(timeout))
+        .then(resolve, (error) => reject(error instanceof StoreError ? unanswered(error) : error));
+    });
   }
 
   /** Retries an idempotent call by the policy, and throws the error of the last attempt. */
   async retrying<T>(call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
+      if (this.#ended !== null) throw this.#ended;
       try {
-        const value = await call();
-        this.#up();
-        return value;
+        return await call();
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         if (attempt >= this.#policy.maxAttempts) {
@@ -146,4 +172,18 @@ export class Committer {
     this.#log("info", "store reachable; claiming resumed", {});
     this.#onUp();
   }
+}
+
+/** The indexes of transitions whose callers have an answer. */
+function answered(batch: readonly Transition[], callers: BatchCallers): ReadonlySet<number> {
+  return new Set([...batch.keys()].filter((index) => callers.isAnswered(index)));
+}
+
+function noAnswer(ms: number): StoreError {
+  return new StoreError("STORE_UNAVAILABLE", "unknown", `the store has not answered for ${ms} ms`);
+}
+
+function unanswered(cause: StoreError): PawlError {
+  const text = `the call failed: ${cause.message}; check that the store is reachable, then repeat the call`;
+  return new PawlError("STORE_UNAVAILABLE", text, { cause });
 }

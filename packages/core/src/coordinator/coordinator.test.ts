@@ -3,6 +3,7 @@ import type { AppendOp, Op } from "../model/op.ts";
 import type { NewRun } from "../model/run.ts";
 import { type EventPost, emptyAppend, type MessagePost, type Wake } from "../model/transition.ts";
 import { assert } from "../runtime/assert.ts";
+import { TimeoutQueue } from "../runtime/timeout-queue.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -12,6 +13,8 @@ import { type VirtualWorld, virtualWorld } from "../testing/virtual-world.ts";
 import { Committer } from "./committer.ts";
 import { Coordinator, type CoordinatorLimits } from "./coordinator.ts";
 import type { AppendSource } from "./queue.ts";
+
+const STORAGE_TIMEOUT_MS = 10_000;
 
 interface Fixture {
   readonly world: VirtualWorld;
@@ -42,6 +45,7 @@ async function open(
   const committer = new Committer({
     store,
     clock: world.clock,
+    timeouts: new TimeoutQueue(world.clock, STORAGE_TIMEOUT_MS),
     random: world.random,
     policy: { maxAttempts: 3, initialMs: 100, factor: 2, maxMs: 1_000, jitter: 0 },
     log: () => {},
@@ -51,6 +55,7 @@ async function open(
   const coordinator = new Coordinator({
     store,
     committer,
+    callers: new TimeoutQueue(world.clock, STORAGE_TIMEOUT_MS),
     eventLoop: world.eventLoop,
     limits: { batchMax: 2_000, queueMax: 20_000, busyMax: 10, ...options.limits },
     onWakes: (more) => wakes.push(...more),
@@ -123,6 +128,14 @@ class Source implements AppendSource {
   appended(outcome: { readonly kind: string; readonly reason?: string }): void {
     this.outcomes.push(outcome.reason ?? outcome.kind);
   }
+}
+
+/** The code of the error that a call rejects with. */
+function codeOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => "no error",
+    (error: { readonly code: string }) => error.code,
+  );
 }
 
 function down(outcome: StoreError["outcome"] = "notApplied"): StoreError {
@@ -575,34 +588,125 @@ describe("a store that fails", () => {
     const source = new Source("r");
     source.waiting = 1;
     coordinator.enlist(source);
-    const caller = coordinator.submit(start("x")).catch((error: { code: string }) => error.code);
-    const reader = coordinator
-      .submit({ kind: "cancel", runId: "r", opId: "c", reason: null })
-      .catch((error: { code: string }) => error.code);
-    await world.advance("10 s");
+    const caller = codeOf(coordinator.submit(start("x")));
+    const reader = codeOf(coordinator.submit({ kind: "cancel", runId: "r", opId: "c", reason: null }));
+    await world.advance("1 s");
     expect(reports).toEqual(["down"]);
-    expect(await reader).toBe("STORE_UNAVAILABLE");
+    expect([await caller, await reader]).toEqual(["STORE_UNAVAILABLE", "STORE_UNAVAILABLE"]);
+    await world.advance("10 s");
     expect(source.outcomes).toEqual([]);
     cut = false;
     await world.advance("2 s");
-    expect(await caller).toBe("STORE_UNAVAILABLE");
     expect(reports).toEqual(["down", "up"]);
     expect(source.outcomes).toEqual(["appended"]);
     expect(await store.reader.get("x")).toBeNull();
   });
 
-  it("markUp reports that the store is back when no batch is left to send", async () => {
-    const { coordinator, reports, world } = await open({
-      intercept: async () => {
-        throw down();
+  it("a read that succeeds does not report that the store is back", async () => {
+    let cut = true;
+    const { coordinator, store, reports, world } = await open({
+      intercept: async (call, proceed) => {
+        if (cut && call.method === "commit") throw down();
+        return await proceed();
       },
     });
-    const caller = coordinator.submit(start("x")).catch((error: { code: string }) => error.code);
+    await store.commit([{ kind: "create", run: newRun("r") }]);
+    const first = codeOf(coordinator.submit(start("x")));
     await world.advance("10 s");
-    expect(await caller).toBe("STORE_UNAVAILABLE");
-    coordinator.markUp();
-    coordinator.markUp();
+    expect(await first).toBe("STORE_UNAVAILABLE");
+    const second = codeOf(coordinator.submit({ kind: "cancel", runId: "r", opId: "c", reason: null }));
+    await world.advance("10 s");
+    expect([await second, reports]).toEqual(["STORE_UNAVAILABLE", ["down"]]);
+    cut = false;
+    await coordinator.submit(start("y"));
     expect(reports).toEqual(["down", "up"]);
+  });
+});
+
+describe("a store that does not answer", () => {
+  /** Commits, reads or both never answer until `release` is called. */
+  async function openHanging(limits: Partial<CoordinatorLimits>, hangs: (method: string) => boolean) {
+    let isHanging = true;
+    const release: Array<() => void> = [];
+    const session = await open({
+      limits,
+      intercept: async (call, proceed) => {
+        if (isHanging && hangs(call.method)) await new Promise<void>((resolve) => release.push(resolve));
+        return await proceed();
+      },
+    });
+    return {
+      ...session,
+      release: () => {
+        isHanging = false;
+        for (const each of release.splice(0)) each();
+      },
+    };
+  }
+
+  it("callers get STORE_UNAVAILABLE after the timeout: in a commit, in the queue and before it", async () => {
+    const { coordinator, batches, reports, release, store, world } = await openHanging(
+      { queueMax: 2, batchMax: 2 },
+      (method) => method === "commit",
+    );
+    const calls = ["a", "b"].map((id) => coordinator.submit(start(id)));
+    await world.settle();
+    const codes = [...calls, ...["c", "d", "e", "f", "g"].map((id) => coordinator.submit(start(id)))].map(codeOf);
+    await world.advance("9900 ms");
+    const late = coordinator.submit(start("late"));
+    await world.advance("200 ms");
+    expect(await Promise.all(codes)).toEqual(Array.from({ length: 7 }, () => "STORE_UNAVAILABLE"));
+    expect([batches, reports]).toEqual([[2], ["down"]]);
+    release();
+    expect(await late).toEqual({ kind: "started" });
+    expect([batches, reports]).toEqual([
+      [2, 1],
+      ["down", "up"],
+    ]);
+    const runs = await Promise.all(["a", "b", "c", "g", "late"].map((id) => store.reader.get(id)));
+    expect(runs.map((run) => run?.id ?? null)).toEqual(["a", "b", null, null, "late"]);
+    await coordinator.drained();
+  });
+
+  it("a caller whose run cannot be read gets STORE_UNAVAILABLE after the timeout, and its op is not sent", async () => {
+    const { coordinator, batches, release, world } = await openHanging({}, (method) => method === "read");
+    const cancel = codeOf(coordinator.submit({ kind: "cancel", runId: "r", opId: "c", reason: null }));
+    await world.advance("10 s");
+    expect(await cancel).toBe("STORE_UNAVAILABLE");
+    release();
+    await world.settle();
+    expect(batches).toEqual([]);
+  });
+
+  it("a batch that is resent leaves out callers who have got an answer, and the others get their own", async () => {
+    let failures = 0;
+    const { coordinator, store, world } = await open({
+      intercept: async (call, proceed) => {
+        if (call.method !== "commit" || failures === 2) return await proceed();
+        failures += 1;
+        if (failures === 1) await new Promise<void>((resolve) => world.clock.wakeAt(world.now() + 10_050, resolve));
+        throw down("unknown");
+      },
+    });
+    await store.commit([{ kind: "create", run: newRun("r") }]);
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
+    const caller = codeOf(coordinator.submit(start("x")));
+    const source = new Source("r");
+    source.waiting = 1;
+    coordinator.enlist(source);
+    await world.advance("11 s");
+    expect(await caller).toBe("STORE_UNAVAILABLE");
+    expect(source.outcomes).toEqual(["appended"]);
+    expect(await store.reader.get("x")).toBeNull();
+  });
+
+  it("a caller is not timed out because this process was stopped meanwhile", async () => {
+    const { coordinator, release, world } = await openHanging({}, (method) => method === "commit");
+    const outcome = coordinator.submit(start("x"));
+    await world.settle();
+    await world.leap(60_000);
+    release();
+    expect(await outcome).toEqual({ kind: "started" });
   });
 });
 

@@ -1,14 +1,15 @@
 import { PawlError } from "../model/errors.ts";
-import type { Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
+import { type Op, type OutcomeOf, opBytes, type RunView } from "../model/op.ts";
 import type { Transition, Wake } from "../model/transition.ts";
-import { opBytes } from "../model/transition-size.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { canWait, decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
 import { type EventLoop, turnEnd } from "../runtime/event-loop.ts";
+import type { TimeoutQueue } from "../runtime/timeout-queue.ts";
 import type { Reader, Store } from "../store/store.ts";
-import { StoreError } from "../store/store-error.ts";
-import type { Committed, Committer } from "./committer.ts";
+import { StoreError, stopsEngine } from "../store/store-error.ts";
+import { CallerOp, type CallerOpEvents, tooLarge, unavailable } from "./caller-op.ts";
+import { type BatchCallers, type Committed, type Committer, NO_CALLERS } from "./committer.ts";
 import { OwnedRuns } from "./owned-runs.ts";
 import {
   type AppendSource,
@@ -19,8 +20,6 @@ import {
   type SentBatch,
   settle,
   takeFirst,
-  tooLarge,
-  unavailable,
   withTaken,
 } from "./queue.ts";
 
@@ -53,14 +52,18 @@ const DEFERRALS_MAX = 2;
  *    - A transition with user code commits by itself, beside the batches, if `store.transactions` is "apart".
  *    - A full batch is sent before the answers of the previous batch are dispatched, if the store sets `batchMax`. It contains no
  *      append of a run that is in the previous batch.
- * 3. Every accepted op is answered, or its caller gets STORE_UNAVAILABLE or ENGINE_BROKEN. No op is dropped.
+ * 3. Every op is answered, or its caller gets STORE_UNAVAILABLE or ENGINE_BROKEN. A caller gets STORE_UNAVAILABLE when the storage
+ *    retries are used up, and after the storage timeout at the latest, wherever its op waits. Such an op is not sent any more.
  * 4. An append that only ends a run (`canWait`) yields to callers' ops, at most DEFERRALS_MAX times. A caller whose post woke a run
  *    is answered at the end of the turn: after the woken code has run, and after appends that were deferred DEFERRALS_MAX times are sent.
- * 5. A failed assertion stops the coordinator before an invalid state is written.
+ * 5. A failed assertion stops the coordinator before an invalid state is written. So does an error of the store that no retry can cure.
  */
 export class Coordinator {
   readonly #store: Store;
   readonly #committer: Committer;
+  /** The ops that are not answered. */
+  readonly #callers: TimeoutQueue<CallerOp>;
+  readonly #callerEvents: CallerOpEvents;
   readonly #eventLoop: EventLoop;
   readonly #limits: CoordinatorLimits;
   readonly #onAnswered: () => void;
@@ -83,6 +86,8 @@ export class Coordinator {
   constructor(parts: {
     readonly store: Store;
     readonly committer: Committer;
+    /** With the storage timeout. No other part adds items. */
+    readonly callers: TimeoutQueue<CallerOp>;
     readonly eventLoop: EventLoop;
     readonly limits: CoordinatorLimits;
     readonly onWakes: (wakes: readonly Wake[]) => void;
@@ -92,6 +97,15 @@ export class Coordinator {
   }) {
     this.#store = parts.store;
     this.#committer = parts.committer;
+    this.#callers = parts.callers;
+    this.#callerEvents = {
+      onAnswered: (caller) => this.#callers.delete(caller),
+      onExpired: (caller) => this.#gate.leave(caller),
+      onAgain: (caller) => {
+        assert(isReadOp(caller.op), "only an op on a run that was read is decided again");
+        void this.#decide(caller, caller.op);
+      },
+    };
     this.#eventLoop = parts.eventLoop;
     this.#limits = parts.limits;
     this.#gate = new QueueGate(parts.limits.queueMax);
@@ -124,22 +138,18 @@ export class Coordinator {
   }
 
   submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
-    const outcome =
-      "opId" in op
-        ? submitWithRead(op, this.#committer, this.#store.reader, (view) => this.#submitOne(op, view))
-        : this.#submitOne(op, null);
-    return outcome as Promise<OutcomeOf<O>>;
+    return new Promise<unknown>((resolve, reject) => {
+      const caller = new CallerOp(op, this.#callers.nextExpiry(), this.#callerEvents, resolve, reject);
+      this.#callers.add(caller);
+      if (isReadOp(op)) void this.#decide(caller, op);
+      else this.#enqueue(caller);
+    }) as Promise<OutcomeOf<O>>;
   }
 
   /** Returns one outcome per op, in the same order. */
   async submitBatch<const Ops extends readonly Op[]>(ops: Ops): Promise<{ [I in keyof Ops]: OutcomeOf<Ops[I]> }> {
     const outcomes = await Promise.all(ops.map((op) => this.submit(op)));
     return outcomes as unknown as { [I in keyof Ops]: OutcomeOf<Ops[I]> };
-  }
-
-  /** A call other than a commit has reached the store. */
-  markUp(): void {
-    this.#committer.markUp();
   }
 
   /** Resolves when nothing is queued or in flight. */
@@ -152,21 +162,30 @@ export class Coordinator {
     }
   }
 
-  /** Resolves with null if the op must be decided again. */
-  #submitOne(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
-    const room = this.#broken === null ? this.#gate.enter(this.#queue.length) : null;
-    return room === null ? this.#enqueue(op, view) : room.then(() => this.#enqueue(op, view));
+  /** Stops the coordinator because of an error that must not occur. */
+  stop(error: unknown): void {
+    if (this.#broken === null) this.#break(error);
   }
 
-  #enqueue(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
-    if (this.#broken !== null) return Promise.reject(this.#broken);
-    return new Promise((resolve, fail) => {
-      const settle = (conclusion: Conclusion): void =>
-        resolve(conclusion.kind === "outcome" ? conclusion.outcome : null);
-      this.#gate.onTaken();
-      this.#queue.push({ kind: "op", op, view, settle, fail });
+  /** Reads the run of the op, and queues the op. If the run changes before the commit, its guard refuses the op, and this is repeated. */
+  async #decide(caller: CallerOp, op: ReadOp): Promise<void> {
+    caller.decisions += 1;
+    try {
+      if (caller.decisions > DECISIONS_MAX) throw unavailable(op);
+      caller.view = await viewFor(op, this.#committer, this.#store.reader);
+      if (!caller.isAnswered) this.#enqueue(caller);
+    } catch (error) {
+      caller.fail(error);
+    }
+  }
+
+  #enqueue(caller: CallerOp): void {
+    if (this.#broken === null) {
+      this.#gate.enter(caller, this.#queue);
       this.#arm();
-    });
+    } else {
+      caller.fail(this.#broken);
+    }
   }
 
   #arm(): void {
@@ -181,29 +200,27 @@ export class Coordinator {
   async #flush(): Promise<void> {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
-    const taken: (readonly QueueEntry[])[] = [];
     let next: SentBatch | null = null;
     try {
-      for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
+      for (let sent = this.#send(NONE); sent !== null; sent = next) {
         const result = await sent.result;
-        next = this.#maySendAhead ? await this.#sendAhead(taken, sent.ops) : null;
+        next = this.#maySendAhead ? await this.#sendAhead(sent.ops) : null;
         const answerCallers = await this.#answers.dispatch(sent, result);
-        taken.shift();
-        this.#gate.admit(this.#queue.length);
+        this.#gate.admit(this.#queue);
         this.#onAnswered();
         if (answerCallers === null) continue;
-        if (next === null && this.#deferrals >= DEFERRALS_MAX) next = await this.#sendDeferred(taken, answerCallers);
+        if (next === null && this.#deferrals >= DEFERRALS_MAX) next = await this.#sendDeferred(answerCallers);
         else this.#eventLoop.afterTurn(answerCallers);
       }
     } catch (error) {
-      this.#break(error, taken.flat());
+      this.stop(error);
       return;
     }
     this.#busy = false;
-    this.#gate.admit(this.#queue.length);
+    this.#gate.admit(this.#queue);
     this.#onAnswered();
     if (this.#queue.length > 0) this.#arm();
-    else for (const resolve of this.#idle.splice(0)) resolve();
+    else this.#notifyIfIdle();
   }
 
   get #maySendAhead(): boolean {
@@ -211,18 +228,18 @@ export class Coordinator {
   }
 
   /** Sends the deferred appends before the callers they yielded to get their answers (Coordinator.4). */
-  async #sendDeferred(taken: (readonly QueueEntry[])[], answerCallers: () => void): Promise<SentBatch | null> {
+  async #sendDeferred(answerCallers: () => void): Promise<SentBatch | null> {
     await turnEnd(this.#eventLoop);
     try {
-      return this.#send(taken, NONE);
+      return this.#send(NONE);
     } finally {
       answerCallers();
     }
   }
 
   /** Sends a full batch before the answers of the previous one are dispatched. */
-  async #sendAhead(taken: (readonly QueueEntry[])[], previous: readonly PendingOp[]): Promise<SentBatch | null> {
-    const sent = this.#send(taken, previous);
+  async #sendAhead(previous: readonly PendingOp[]): Promise<SentBatch | null> {
+    const sent = this.#send(previous);
     if (sent === null) return null;
     // `#flush` awaits the result later, after the previous answers; until then a rejection must not count as unhandled.
     sent.result.catch(() => undefined);
@@ -232,10 +249,10 @@ export class Coordinator {
   }
 
   /** Returns null if there is nothing to send. */
-  #send(taken: (readonly QueueEntry[])[], previous: readonly PendingOp[]): SentBatch | null {
+  #send(previous: readonly PendingOp[]): SentBatch | null {
+    if (this.#broken !== null) return null;
     const { entries, rest } = takeFirst(this.#queue, this.#limits.batchMax, previous);
     this.#queue = rest;
-    taken.push(entries);
     const now = this.#store.now();
     const ops: PendingOp[] = [];
     const batch: Transition[] = [];
@@ -243,6 +260,7 @@ export class Coordinator {
     const mayDefer = this.#deferrals < DEFERRALS_MAX && entries.some(({ kind }) => kind === "op");
     let bytes = 0;
     for (const [index, entry] of entries.entries()) {
+      if (entry.kind === "op" && entry.isAnswered) continue;
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
       if (op === null) {
         this.#appending -= 1;
@@ -281,7 +299,7 @@ export class Coordinator {
     this.#deferrals = deferred.length > 0 ? this.#deferrals + 1 : 0;
     this.#queue.push(...deferred);
     if (batch.length === 0) return null;
-    return { ops, batch, result: this.#committer.commit(batch, (index) => ops[index]?.entry.kind === "op") };
+    return { ops, batch, result: this.#committer.commit(batch, callersOf(ops)) };
   }
 
   #settle(entry: QueueEntry, conclusion: Conclusion): void {
@@ -292,27 +310,44 @@ export class Coordinator {
   async #commitApart(pending: PendingOp, transition: Transition): Promise<void> {
     this.#exclusiveCommits += 1;
     try {
-      const result = await this.#committer.commit([transition], () => false);
+      const result = await this.#committer.commit([transition], NO_CALLERS);
       const answerCallers = await this.#answers.dispatch({ ops: [pending], batch: [transition] }, result);
       assert(answerCallers === null, "only appends have code, so no caller waits for this commit");
     } catch (error) {
-      this.#break(error, [pending.entry]);
+      this.stop(error);
     }
     this.#exclusiveCommits -= 1;
     this.#onAnswered();
+    this.#notifyIfIdle();
+  }
+
+  #notifyIfIdle(): void {
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** `entries` were in flight: their ops may or may not have been committed. */
-  #break(error: unknown, entries: readonly QueueEntry[]): void {
+  /** Ops that are in flight may or may not be committed. */
+  #break(error: unknown): void {
     const message = `the engine stopped: invariant violated (${String(error)}); nothing invalid was written; restart the process`;
-    this.#broken = new PawlError("ENGINE_BROKEN", message, { cause: error });
-    for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
+    this.#broken = stopsEngine(error) ? error : new PawlError("ENGINE_BROKEN", message, { cause: error });
+    if (stopsEngine(error)) this.#committer.end(error);
     this.#queue = [];
-    this.#gate.open();
+    for (const caller of this.#callers.items) caller.fail(this.#broken);
     for (const resolve of this.#idle.splice(0)) resolve();
     this.#onBroken(error);
   }
+}
+
+/** The callers whose ops are in a batch. */
+function callersOf(ops: readonly PendingOp[]): BatchCallers {
+  return {
+    isAnswered: (index) => {
+      const entry = ops[index]?.entry;
+      return entry?.kind === "op" && entry.isAnswered;
+    },
+    fail: (cause) => {
+      for (const { entry, op } of ops) if (entry.kind === "op") entry.fail(unavailable(op, cause));
+    },
+  };
 }
 
 /** How many answers are dispatched in one event-loop turn. The code they resume runs in that turn, and all other work waits. */
@@ -352,18 +387,16 @@ class AnswerDispatcher {
     for (const { entry, op, owned } of ops) {
       index += 1;
       if (ops.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await turnEnd(this.#eventLoop);
-      if (abandoned.has(index)) {
-        if (entry.kind === "op") entry.fail(unavailable(op));
-        continue;
-      }
+      if (abandoned.has(index)) continue;
       const answer = commit.answers[next++];
       const transition = batch[index];
       assert(answer !== undefined && transition !== undefined, "a commit has one answer for each of its transitions");
       if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
       const conclusion = conclude(op, answer, resent && owned?.hasEarlierAppend !== true, transition);
-      if (wokenFirst && entry.kind === "op" && transition.kind === "post")
+      if (wokenFirst && entry.kind === "op" && transition.kind === "post") {
+        entry.markAnswered();
         deferred.push(this.#settling(entry, conclusion));
-      else this.#settle(entry, conclusion);
+      } else this.#settle(entry, conclusion);
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
     return deferred.length === 0 ? null : inOrder(deferred);
@@ -381,27 +414,15 @@ function inOrder(calls: ReadonlyArray<() => void>): () => void {
   };
 }
 
-type AnyOutcome = Outcomes[Op["kind"]];
-
 /** An op on a run that must be read before the op can be decided. */
 type ReadOp = Extract<Op, { readonly opId: string }>;
 
+function isReadOp(op: Op): op is ReadOp {
+  return "opId" in op;
+}
+
 /** How often a caller's op is decided because its run keeps changing its owner. */
 const DECISIONS_MAX = 100;
-
-/** Reads the run and submits the op. If the owner changed since the read, `submit` resolves with null and both are repeated. */
-async function submitWithRead(
-  op: ReadOp,
-  committer: Committer,
-  reader: Reader,
-  submit: (view: RunView | null) => Promise<AnyOutcome | null>,
-): Promise<AnyOutcome> {
-  for (let attempt = 1; attempt <= DECISIONS_MAX; attempt += 1) {
-    const outcome = await submit(await viewFor(op, committer, reader));
-    if (outcome !== null) return outcome;
-  }
-  throw unavailable(op);
-}
 
 /** The view may be stale when the op is committed. The guard of the transition then refuses it. */
 async function viewFor(op: ReadOp, committer: Committer, reader: Reader): Promise<RunView | null> {

@@ -1,7 +1,7 @@
-import { PawlError } from "../model/errors.ts";
-import type { AppendOp, Op, Outcomes, RunView } from "../model/op.ts";
+import type { AppendOp, Op, Outcomes } from "../model/op.ts";
 import type { Transition } from "../model/transition.ts";
 import type { Conclusion } from "../rules/conclude.ts";
+import type { CallerOp } from "./caller-op.ts";
 import type { Committed } from "./committer.ts";
 import type { OwnedView } from "./owned-runs.ts";
 
@@ -16,15 +16,7 @@ export interface AppendSource {
 }
 
 /** Waits in the queue for the next batch. */
-export type QueueEntry =
-  | {
-      readonly kind: "op";
-      readonly op: Op;
-      readonly view: RunView | null;
-      settle(conclusion: Conclusion): void;
-      fail(error: Error): void;
-    }
-  | AppendSource;
+export type QueueEntry = CallerOp | AppendSource;
 
 /** An op whose transition is in a batch, with the owner's view of the run that it was decided on. */
 export interface PendingOp {
@@ -78,64 +70,37 @@ export function settle(entry: QueueEntry, conclusion: Conclusion): void {
   else if (conclusion.kind === "outcome") entry.appended(conclusion.outcome as Outcomes["append"]);
 }
 
-export function tooLarge(op: Op, bytes: number): PawlError {
-  const what = "runId" in op ? `${op.kind} of run ${op.runId}` : op.kind;
-  return new PawlError(
-    "PAYLOAD_TOO_LARGE",
-    `${what} has ${bytes} bytes, more than one commit can hold; nothing changed`,
-  );
-}
-
-export function unavailable(op: Op, cause?: Error): PawlError {
-  const what = "runId" in op ? `${op.kind} of run ${op.runId}` : op.kind;
-  return new PawlError(
-    "STORE_UNAVAILABLE",
-    `the store did not answer, so the ${what} may or may not have been applied; repeat it with the same id`,
-    { cause },
-  );
-}
-
-/**
- * Backpressure for a bounded queue: callers wait in FIFO order while the queue is full. An admitted caller has a reserved place, which it
- * takes when its promise continuation runs.
- */
+/** Backpressure for a bounded queue: callers' ops wait in FIFO order while the queue is full. */
 export class QueueGate {
   readonly #max: number;
-  readonly #waiters: Array<() => void> = [];
-  /** Places reserved for admitted callers that have not queued their op yet. */
-  #reserved = 0;
+  readonly #waiting = new Set<CallerOp>();
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** How many callers have not queued their op yet. */
+  /** How many ops wait. */
   get waiting(): number {
-    return this.#reserved + this.#waiters.length;
+    return this.#waiting.size;
   }
 
-  /** Reserves a place. Returns null if that succeeds at once, otherwise a promise that resolves when the place is reserved. */
-  enter(queued: number): Promise<void> | null {
-    if (queued + this.#reserved >= this.#max) return new Promise<void>((resolve) => this.#waiters.push(resolve));
-    this.#reserved += 1;
-    return null;
+  /** Adds the op to the queue. If that is full, the op waits until `admit` adds it. */
+  enter(caller: CallerOp, queue: QueueEntry[]): void {
+    if (queue.length < this.#max) queue.push(caller);
+    else this.#waiting.add(caller);
   }
 
-  /** An admitted caller has queued its op. */
-  onTaken(): void {
-    this.#reserved -= 1;
-  }
-
-  /** Admits waiting callers while there is room beside the `queued` entries. */
-  admit(queued: number): void {
-    while (this.#waiters.length > 0 && queued + this.#reserved < this.#max) {
-      this.#reserved += 1;
-      this.#waiters.shift()?.();
+  /** Adds waiting ops to the queue while it has room. */
+  admit(queue: QueueEntry[]): void {
+    for (const caller of this.#waiting) {
+      if (queue.length >= this.#max) return;
+      this.#waiting.delete(caller);
+      queue.push(caller);
     }
   }
 
-  /** Admits every waiting caller, without a reserved place. Called when the coordinator has stopped. */
-  open(): void {
-    for (const resolve of this.#waiters.splice(0)) resolve();
+  /** The op waits no more. */
+  leave(caller: CallerOp): void {
+    this.#waiting.delete(caller);
   }
 }

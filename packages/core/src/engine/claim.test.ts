@@ -96,7 +96,7 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
         if (batch.some(({ kind }) => kind === "create")) await replyReleased;
         return done;
       });
-    const engine = await cluster.engine({ workflows: [order], through: slow });
+    const engine = await cluster.engine({ workflows: [order], storageTimeout: "1 hour", through: slow });
     const client = await cluster.engine();
     const started = engine.start(order, undefined, { id: "o-1" });
     await cluster.world.advance("5 s");

@@ -1,4 +1,5 @@
-import type { EngineOptions } from "./config.ts";
+import { optionTable, readOptions } from "../model/option-check.ts";
+import { ENGINE_KINDS, type EngineOptions } from "./config.ts";
 import { createEngine, type Engine } from "./engine.ts";
 
 /** The engine options that apply without a worker. */
@@ -7,6 +8,7 @@ export type ClientOptions = Pick<
   | "store"
   | "poll"
   | "storageRetryPolicy"
+  | "storageTimeout"
   | "maxPendingEventsPerType"
   | "eventRetention"
   | "payloadBytesMax"
@@ -14,6 +16,19 @@ export type ClientOptions = Pick<
   | "log"
   | "world"
 >;
+
+const CLIENT_OPTIONS = optionTable<ClientOptions>("createClient", {
+  store: ENGINE_KINDS.store,
+  poll: ENGINE_KINDS.poll,
+  storageRetryPolicy: ENGINE_KINDS.storageRetryPolicy,
+  storageTimeout: ENGINE_KINDS.storageTimeout,
+  maxPendingEventsPerType: ENGINE_KINDS.maxPendingEventsPerType,
+  eventRetention: ENGINE_KINDS.eventRetention,
+  payloadBytesMax: ENGINE_KINDS.payloadBytesMax,
+  codec: ENGINE_KINDS.codec,
+  log: ENGINE_KINDS.log,
+  world: ENGINE_KINDS.world,
+});
 
 /** Starts, reads and controls runs, and sends to them, from any process that can reach the store. Never executes a run. */
 export interface Client
@@ -50,7 +65,7 @@ export interface Client
  * ```
  */
 export async function createClient(options: ClientOptions): Promise<Client> {
-  const engine = await createEngine({ ...options, workflows: [] });
+  const engine = await createEngine({ ...readOptions(CLIENT_OPTIONS, options), workflows: [] });
   return {
     start: (workflow, input, rest) => engine.start(workflow, input, rest),
     run: (runId) => engine.run(runId),

@@ -285,7 +285,7 @@ describe.each(TEST_STORES)("cancel of children with rollbacks, on the store $nam
     expect(await engine.run("r//waiting").status()).toBe("compensating");
     expect((await engine.explain("r")).sentence).toContain("waiting for child");
     await cluster.world.advance("3 minutes");
-    // The parent ends after its children, so that its end reports what is undone.
+    // The parent ends after its children, so that its end includes their rollbacks.
     expect(await cluster.failure(run)).toMatchObject({ cause: { message: "outer" } });
     expect(await cluster.failure(engine.run("r//failing"))).toMatchObject({ code: "RUN_FAILED" });
     expect(await cluster.failure(engine.run("r//waiting"))).toMatchObject({ code: "RUN_CANCELLED" });

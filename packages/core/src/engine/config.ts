@@ -1,20 +1,22 @@
 import { type Duration, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
+import { kinds, type OptionKinds, openTable, optionTable, readOptions } from "../model/option-check.ts";
 import { type Codec, type CodecHook, createCodec } from "../model/payload.ts";
-import { NO_POLICY, type PolicyOptions, type RunPolicy, resolvePolicy } from "../model/policy.ts";
-import { type ResolvedRetry, type RetryOptions, resolveRetry } from "../model/retry.ts";
+import { NO_POLICY, POLICY_KINDS, type PolicyOptions, type RunPolicy, resolvePolicy } from "../model/policy.ts";
+import { RETRY_POLICY, type ResolvedRetry, type RetryOptions, resolveRetry } from "../model/retry.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import { type EventLoop, systemEventLoop } from "../runtime/event-loop.ts";
-import { consoleLog, type Log } from "../runtime/log.ts";
+import { exitProcess } from "../runtime/exit.ts";
+import { consoleLog, guardedLog, type Log } from "../runtime/log.ts";
 import { type Random, systemRandom } from "../runtime/random.ts";
 import { type TrackRejections, trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Store } from "../store/store.ts";
 import type { Retention } from "../worker/retention-loop.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
 import { checkWorkflow } from "../workflow/workflow.ts";
-import { type RetentionOptions, resolveRetention } from "./retention.ts";
+import { RETENTION, type RetentionOptions, resolveRetention } from "./retention.ts";
 
 export interface EngineOptions extends PolicyOptions {
   readonly store: Store;
@@ -30,10 +32,14 @@ export interface EngineOptions extends PolicyOptions {
   readonly lease?: Duration;
   /** Interval at which the store is polled for work. Notifications usually arrive sooner. Default 1 s. */
   readonly poll?: Duration;
-  /** Claims without progress after which a run fails with `POISONED`. Default 5. */
+  /** Counted claims without progress after which a run fails with `POISONED`. A claim beside other suspects does not count. Default 5. */
   readonly claimsMax?: number;
   /** Retries of a failed store call. After the last attempt the worker stops claiming until the store is back. Default: 8 attempts, 20 ms to 2 s apart. */
   readonly storageRetryPolicy?: RetryOptions;
+  /** How long a call waits for the store. Then it rejects with `STORE_UNAVAILABLE`. Default 10 s. */
+  readonly storageTimeout?: Duration;
+  /** Ends the process with this exit code when an internal invariant is violated. Default: only `engine.broken` is emitted. */
+  readonly exitCodeWhenBroken?: number;
   /** Timers that are due within this time of each other fire together. Default 1 ms. */
   readonly timerResolution?: Duration;
   /** Whether awaiting a failed child throws. False returns `undefined` instead. Default true. */
@@ -60,6 +66,8 @@ export interface World {
   readonly eventLoop: EventLoop;
   /** Attributes unhandled rejections to runs. */
   readonly trackRejections?: TrackRejections;
+  /** Ends the process, if `exitCodeWhenBroken` is set. */
+  readonly exit?: (code: number) => void;
 }
 
 export interface EngineConfig {
@@ -73,6 +81,9 @@ export interface EngineConfig {
   readonly pollMs: number;
   readonly claimsMax: number;
   readonly storageRetry: ResolvedRetry;
+  readonly storageTimeoutMs: number;
+  /** Null keeps the process alive. */
+  readonly exitCodeWhenBroken: number | null;
   readonly timerResolutionMs: number;
   readonly propagateChildFailures: boolean;
   readonly pendingMax: number;
@@ -97,28 +108,76 @@ const STORAGE_RETRY: ResolvedRetry = {
   shouldRetry: null,
 };
 
+/** A larger payload, escaped, might not fit into one statement of a store. */
+const PAYLOAD_BYTES_LIMIT = 32 * 1024 * 1024;
+
+/** The largest exit code of a process. */
+const EXIT_CODE_MAX = 255;
+
+const STORE_METHODS = ["open", "now", "commit", "claim", "dueRuns", "load", "heartbeat", "retire", "watch", "close"];
+
+const WORLD = openTable<Partial<World>>("the world", {
+  clock: kinds.withMethods("a clock", "now", "wakeAt"),
+  random: kinds.withMethods("a source of randomness", "next", "id"),
+  eventLoop: kinds.withMethods("an event loop", "whenIdle", "afterTurn"),
+  trackRejections: kinds.callback,
+  exit: kinds.callback,
+});
+
+export const STORE = kinds.withMethods("a store, such as memoryStore()", ...STORE_METHODS);
+
+/** The kinds of these options, for each table that has them. */
+export const ENGINE_KINDS = {
+  store: kinds.required(STORE),
+  workflows: kinds.list(kinds.value),
+  concurrency: kinds.integer(1),
+  hotRuns: kinds.integer(0),
+  hotBytes: kinds.integer(1),
+  lease: kinds.period,
+  poll: kinds.period,
+  claimsMax: kinds.integer(1),
+  storageRetryPolicy: RETRY_POLICY,
+  storageTimeout: kinds.period,
+  exitCodeWhenBroken: kinds.integer(0, EXIT_CODE_MAX),
+  timerResolution: kinds.period,
+  propagateChildFailures: kinds.flag,
+  maxPendingEventsPerType: kinds.integer(1),
+  eventRetention: kinds.period,
+  retention: RETENTION,
+  payloadBytesMax: kinds.integer(1, PAYLOAD_BYTES_LIMIT),
+  codec: kinds.withMethods("an object with encode and decode", "encode", "decode"),
+  log: kinds.callback,
+  world: kinds.options(WORLD),
+  ...POLICY_KINDS,
+} as const satisfies OptionKinds<EngineOptions>;
+
+const ENGINE_OPTIONS = optionTable<EngineOptions>("createEngine", ENGINE_KINDS);
+
 /** Checks the options and fills in the defaults. */
-export function resolveConfig(options: EngineOptions): EngineConfig {
+export function resolveConfig(given: EngineOptions): EngineConfig {
+  const options = readOptions(ENGINE_OPTIONS, given);
   const { world = {} } = options;
-  const log = options.log ?? consoleLog();
-  const eventRetentionMs = positive(options.eventRetention ?? "7 days", "eventRetention");
+  const log = guardedLog(options.log ?? consoleLog());
+  const eventRetentionMs = parseDuration(options.eventRetention ?? "7 days", "eventRetention");
   return {
     store: options.store,
     workflows: registry(options.workflows ?? []),
-    concurrency: count(options.concurrency ?? 1_000, "concurrency"),
-    hotRuns: options.hotRuns === 0 ? 0 : count(options.hotRuns ?? 10_000, "hotRuns"),
-    hotBytes: count(options.hotBytes ?? 256 * 1024 * 1024, "hotBytes"),
-    leaseMs: positive(options.lease ?? "15s", "lease"),
-    pollMs: positive(options.poll ?? "1s", "poll"),
-    claimsMax: count(options.claimsMax ?? 5, "claimsMax"),
+    concurrency: options.concurrency ?? 1_000,
+    hotRuns: options.hotRuns ?? 10_000,
+    hotBytes: options.hotBytes ?? 256 * 1024 * 1024,
+    leaseMs: parseDuration(options.lease ?? "15s", "lease"),
+    pollMs: parseDuration(options.poll ?? "1s", "poll"),
+    claimsMax: options.claimsMax ?? 5,
     storageRetry: resolveRetry(options.storageRetryPolicy, STORAGE_RETRY),
-    timerResolutionMs: positive(options.timerResolution ?? 1, "timerResolution"),
+    storageTimeoutMs: parseDuration(options.storageTimeout ?? "10 s", "storageTimeout"),
+    exitCodeWhenBroken: options.exitCodeWhenBroken ?? null,
+    timerResolutionMs: parseDuration(options.timerResolution ?? 1, "timerResolution"),
     propagateChildFailures: options.propagateChildFailures ?? true,
-    pendingMax: count(options.maxPendingEventsPerType ?? 10_000, "maxPendingEventsPerType"),
+    pendingMax: options.maxPendingEventsPerType ?? 10_000,
     eventRetentionMs,
     policy: resolvePolicy(options, NO_POLICY),
     retention: resolveRetention(options.retention ?? {}, eventRetentionMs),
-    payloadBytesMax: payloadLimit(options.payloadBytesMax),
+    payloadBytesMax: options.payloadBytesMax ?? 2 * 1024 * 1024,
     codec: options.codec ?? null,
     log: (level, text, fields) => EMPTY_CONTEXT.runInAsyncScope(() => log(level, text, fields)),
     codeLog: log,
@@ -127,13 +186,15 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
       random: world.random ?? systemRandom(),
       eventLoop: world.eventLoop ?? systemEventLoop(),
       trackRejections: world.trackRejections ?? trackUnhandledRejections,
+      exit: world.exit ?? exitProcess,
     },
   };
 }
 
 function registry(workflows: readonly AnyWorkflow[]): Map<string, AnyWorkflow> {
   const byKey = new Map<string, AnyWorkflow>();
-  for (const workflow of workflows) {
+  for (const each of workflows) {
+    const workflow = checkWorkflow(each);
     if (addWorkflow(byKey, workflow)) continue;
     throw new PawlError(
       "WORKFLOW_DUPLICATE",
@@ -145,34 +206,10 @@ function registry(workflows: readonly AnyWorkflow[]): Map<string, AnyWorkflow> {
 
 /** False if the map already has a workflow with this name and version. */
 export function addWorkflow(byKey: Map<string, AnyWorkflow>, workflow: AnyWorkflow): boolean {
-  checkWorkflow(workflow);
   const key = workflowKey(workflow);
   if (byKey.has(key)) return false;
   byKey.set(key, workflow);
   return true;
-}
-
-function count(value: number, option: string): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new PawlError("OPTION_INVALID", `${option} must be a positive integer; got ${value}`);
-}
-
-/** A larger payload, escaped, might not fit into one statement of a store. */
-const PAYLOAD_BYTES_LIMIT = 32 * 1024 * 1024;
-
-function payloadLimit(value = 2 * 1024 * 1024): number {
-  const bytes = count(value, "payloadBytesMax");
-  if (bytes <= PAYLOAD_BYTES_LIMIT) return bytes;
-  throw new PawlError(
-    "OPTION_INVALID",
-    `payloadBytesMax must be at most ${PAYLOAD_BYTES_LIMIT}; got ${bytes}. Store larger values elsewhere and pass a reference`,
-  );
-}
-
-function positive(duration: Duration, option: string): number {
-  const ms = parseDuration(duration, option);
-  if (ms > 0) return ms;
-  throw new PawlError("OPTION_INVALID", `${option} must be longer than 0; got ${duration}`);
 }
 
 /** The codec of an engine. Logs large payloads. */

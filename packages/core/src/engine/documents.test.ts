@@ -7,16 +7,16 @@ const KIND = "question";
 
 /** Creates a document per question and waits one minute for its answer, then asks the next. Ends after `input` questions. */
 const asking: ProgramFactory = (host) => {
-  let asked = 0;
+  let asks = 0;
   let total = 0;
   const answers: unknown[] = [];
   const ask = (): void => {
-    asked += 1;
-    if (asked > total) {
+    asks += 1;
+    if (asks > total) {
       host.finish({ kind: "completed", output: answers });
       return;
     }
-    const location = `ask-${asked}`;
+    const location = `ask-${asks}`;
     const id = `${host.runId} ${location} ${host.edition}`;
     const end = (state: string, answer: unknown): void => {
       host.mark(KIND, id, { d: state });

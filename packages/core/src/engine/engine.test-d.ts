@@ -128,7 +128,7 @@ export async function clients(): Promise<void> {
   >();
   const byHalf = declareWorkflow("half", { input: z.object({ n: z.number() }) });
   expectTypeOf(await client.start(byHalf, { n: 1 })).toEqualTypeOf<RunHandle<unknown>>();
-  // @ts-expect-error An input that does not fit what was declared.
+  // @ts-expect-error An input that does not match the declaration.
   await client.start(declared, { id: 1 });
   // @ts-expect-error A client works on nothing.
   await createClient({ store: memoryStore(), workflows: [order] });

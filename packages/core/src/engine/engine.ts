@@ -1,7 +1,9 @@
 import { PawlError } from "../model/errors.ts";
 import { checkTarget } from "../model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "../model/op.ts";
+import { kinds, type OptionKind, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
+import { read } from "../model/payload-values.ts";
 import type { NewRun } from "../model/run.ts";
 import type { EngineTx } from "../model/tx.ts";
 import type { RewindOptions, Rewound } from "../operator/action.ts";
@@ -13,22 +15,45 @@ import type { LocationMap, MigrateOptions, Migration } from "../operator/migrate
 import { type RecoveryReport, recoverNow } from "../operator/recover.ts";
 import type { RestartOptions } from "../operator/restart.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { openStore } from "../store/open-store.ts";
 import type { ListQuery, Page, StoreWorld } from "../store/store.ts";
 import type { PendingStart } from "../worker/start-queue.ts";
 import { Worker } from "../worker/worker.ts";
 import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "../workflow/ctx.ts";
-import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
-import { checkWorkflow } from "../workflow/workflow.ts";
+import type { MessageType, TopicType } from "../workflow/messages.ts";
+import { checkDeclaration, checkWorkflow } from "../workflow/workflow.ts";
 import { addWorkflow, codecOf, type EngineConfig, type EngineOptions, resolveConfig } from "./config.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Documents } from "./documents.ts";
-import { type EngineEventKind, EventHub, type EventOf, EventPublisher } from "./events.ts";
-import { checkConflict, emitOp, newRun, type PostingConfig, type StartOptions, sendOp } from "./op-builders.ts";
+import { type EngineEventKind, EVENT_NAMES, EventHub, type EventOf, EventPublisher } from "./events.ts";
+import {
+  checkConflict,
+  EMIT_OPTIONS,
+  type EmitOptions,
+  emitOp,
+  newRun,
+  type PostingConfig,
+  SEND_OPTIONS,
+  START_OPTIONS,
+  type StartOptions,
+  sendOp,
+} from "./op-builders.ts";
+import { type CallerOp, opKind } from "./op-check.ts";
 import { pruneAll } from "./prune-all.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
 import type { RunHandle, RunSummary } from "./run-handle.ts";
 import { Runs, runNotFound } from "./runs.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./within-transaction.ts";
+
+interface ShutdownOptions {
+  readonly drainMs?: number;
+}
+
+const SHUTDOWN_OPTIONS = optionTable<ShutdownOptions>("shutdown", {
+  drainMs: kinds.number(0, Number.POSITIVE_INFINITY),
+});
+const EVENT_NAME = kinds.oneOf(...EVENT_NAMES);
+const OPS_MAX = 100_000;
 
 /** Starts, reads and controls runs, and sends to them. With workflows it is also a worker and executes runs. */
 export class Engine {
@@ -43,6 +68,8 @@ export class Engine {
   readonly #runs: Runs;
   readonly #controls: Controls;
   readonly #history: History;
+  readonly #opKind: OptionKind<CallerOp>;
+  #opened: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
 
   /** Use `createEngine`. */
@@ -70,11 +97,12 @@ export class Engine {
       retry: (...args) => this.retry(...args),
     });
     const made = { config, codec: this.#codec, publisher: this.#publisher, worker: this.#worker, runs: this.#runs };
-    const parts: ControlParts = { ...made, submit: (op) => this.submit(op) };
+    const parts: ControlParts = { ...made, submit: (op) => this.#submitOp(op) };
     this.#controls = new Controls(parts);
     this.#history = new History(parts);
-    this.deadLetters = new DeadLetters(store.reader, this.#codec, config, (op) => this.submit(op));
+    this.deadLetters = new DeadLetters(parts);
     this.documents = new Documents(parts);
+    this.#opKind = opKind(this.#codec, config.payloadBytesMax);
   }
 
   /** The id of this engine as a worker. */
@@ -83,30 +111,34 @@ export class Engine {
   }
 
   /** Starts the worker. `createEngine` calls this. */
-  async open(): Promise<void> {
-    await this.#worker.start();
-    this.#runs.watch();
+  open(): Promise<void> {
+    this.#opened ??= this.#worker.start().then(() => this.#runs.watch());
+    return this.#opened;
   }
 
   /** Adds a workflow to this worker. Changes nothing if its name and version are already registered. */
   async register(workflow: AnyWorkflow): Promise<void> {
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
-    if (addWorkflow(this.#config.workflows, workflow)) await this.#worker.register(workflow);
+    const checked = checkWorkflow(workflow);
+    if (addWorkflow(this.#config.workflows, checked)) await this.#worker.register(checked);
   }
 
   /** Starts a run. Resolves when the run is durable. */
   async start<Input, Output>(
     workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
-    options: StartOptions = {},
+    given?: StartOptions,
   ): Promise<RunHandle<Output>> {
-    if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
-    let slot = this.#worker.reserveSlot(checkWorkflow(workflow));
+    const tx = txOf(given);
+    if (tx !== undefined) return await this.#startWithin(workflow, input, given, tx);
+    const options = readOptions(START_OPTIONS, given);
+    const declared = checkDeclaration(workflow);
+    let slot = this.#worker.reserveSlot(declared);
     let pendingStart: PendingStart | null = null;
     try {
-      const run = newRun(this.#config, this.#codec, workflow, input, options, slot && this.#worker.id);
+      const run = newRun(this.#config, this.#codec, declared, input, options, slot && this.#worker.id);
       if (run.owner !== null && slot !== null) pendingStart = this.#worker.pendingStarts.add(run, slot);
-      const outcome = await this.submit({ kind: "start", run });
+      const outcome = await this.#submitOp({ kind: "start", run });
       if (outcome.kind === "exists") {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
@@ -126,19 +158,22 @@ export class Engine {
   async #startWithin<Input, Output>(
     workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
-    options: StartOptions,
+    given: StartOptions | undefined,
+    tx: EngineTx,
   ): Promise<RunHandle<Output>> {
-    const built: { run?: NewRun } = {};
-    const outcome = await this.#submit(options.tx, () => {
-      built.run = newRun(this.#config, this.#codec, checkWorkflow(workflow), input, options, null);
+    const built: { run?: NewRun; onConflict?: StartOptions["onConflict"] } = {};
+    const outcome = await this.#submit(tx, () => {
+      const options = readOptions(START_OPTIONS, given);
+      built.onConflict = options.onConflict;
+      built.run = newRun(this.#config, this.#codec, checkDeclaration(workflow), input, options, null);
       return { kind: "start", run: built.run } as const;
     });
-    const { run } = built;
+    const { run, onConflict = "use" } = built;
     if (run === undefined) throw new Error("submitted a start without building its run");
-    if (outcome.kind === "exists" && (await this.#config.store.reader.get(run.id)) === null) {
+    if (outcome.kind === "exists" && (await this.#worker.reader.get(run.id)) === null) {
       throw new PawlError("RUN_EXISTS", `run ${run.id} was already started in this transaction; use another id`);
     }
-    if (outcome.kind === "exists") await this.#checkConflict(run, options.onConflict ?? "use");
+    if (outcome.kind === "exists") await this.#checkConflict(run, onConflict);
     return this.#runs.handle<Output>(run.id);
   }
 
@@ -153,7 +188,7 @@ export class Engine {
   }
 
   /** Lists runs, newest first, page by page. */
-  async list(query: Partial<ListQuery> = {}): Promise<Page<RunSummary>> {
+  async list(query?: Partial<ListQuery>): Promise<Page<RunSummary>> {
     return await this.#runs.list(query);
   }
 
@@ -161,18 +196,21 @@ export class Engine {
     runId: string,
     message: string | MessageType<Value>,
     value: Value,
-    options: SendOptions & WithinTx = {},
+    options?: SendOptions & WithinTx,
   ): Promise<SendOutcome> {
-    return this.#submit(options.tx, () => sendOp(this.#posting, runId, message, value, options));
+    return this.#submit(txOf(options), () =>
+      sendOp(this.#posting, runId, message, value, readOptions(SEND_OPTIONS, options)),
+    );
   }
 
   async emit<Value>(
     topic: string | TopicType<Value>,
     value: Value,
-    options: EventOptions & WithinTx & { readonly id?: string } = {},
+    options?: EmitOptions & WithinTx,
   ): Promise<EmitOutcome> {
-    const { tx, ...rest } = options;
-    return await this.#submit(tx, () => emitOp(this.#posting, topic, value, rest));
+    return await this.#submit(txOf(options), () =>
+      emitOp(this.#posting, topic, value, readOptions(EMIT_OPTIONS, options)),
+    );
   }
 
   /** Cancels a run. A run with rollbacks is compensated first. False if the run had ended or was compensating already. */
@@ -202,12 +240,12 @@ export class Engine {
    * Drops the record at a location or seq and all later records. The run, open or ended, continues from there. Inside a loop it
    * continues from the start of the iteration. 0 is the start of the run.
    */
-  async rewind(runId: string, at: string | number, options: RewindOptions = {}): Promise<Rewound> {
+  async rewind(runId: string, at: string | number, options?: RewindOptions): Promise<Rewound> {
     return await this.#history.rewind(runId, at, options);
   }
 
   /** Continues a failed run from the record that made it fail. */
-  async retry(runId: string, options: RewindOptions = {}): Promise<Rewound> {
+  async retry(runId: string, options?: RewindOptions): Promise<Rewound> {
     return await this.#history.retry(runId, options);
   }
 
@@ -215,7 +253,7 @@ export class Engine {
   async fork<Output = unknown>(
     runId: string,
     at: string | number | null,
-    options: ForkOptions = {},
+    options?: ForkOptions,
   ): Promise<RunHandle<Output>> {
     return await this.#history.fork<Output>(runId, at, options);
   }
@@ -224,12 +262,7 @@ export class Engine {
    * Moves an open run to another version of its workflow. `map` gives the new locations of records, or null to drop them. The
    * journal is first replayed against that version without effects. A run that could not continue stays unchanged.
    */
-  async migrate(
-    runId: string,
-    version: number,
-    map: LocationMap = {},
-    options: MigrateOptions = {},
-  ): Promise<Migration> {
+  async migrate(runId: string, version: number, map?: LocationMap, options?: MigrateOptions): Promise<Migration> {
     return await this.#history.migrate(runId, version, map, options);
   }
 
@@ -240,41 +273,49 @@ export class Engine {
 
   /** Frees runs of expired workers and claims due runs now. Workers also do this by themselves. Returns the counts. */
   async recover(): Promise<RecoveryReport> {
-    return await recoverNow(this.#worker, this.#config.store.reader);
+    return await recoverNow(this.#worker);
   }
 
   /** Deletes runs and dead letters whose retention has passed, now. Workers also do this by themselves. Returns the counts. */
-  async prune(options: PruneOptions = {}): Promise<PruneReport> {
+  async prune(options?: PruneOptions): Promise<PruneReport> {
     return await pruneAll(this.#config, options, (call) => this.#worker.withRetry(call));
   }
 
   /** Calls `listener` for each event of this kind. The returned function removes the listener. */
-  on<Kind extends EngineEventKind>(kind: Kind, listener: (event: EventOf<Kind>) => void): () => void {
-    return this.#hub.on(kind, listener);
+  on<Kind extends EngineEventKind>(event: Kind, listener: (event: EventOf<Kind>) => void): () => void {
+    readArgument(EVENT_NAME, event, "event");
+    return this.#hub.on(event, readArgument(kinds.callback, listener, "listener"));
   }
 
   /** Submits an op as data. */
-  submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
-    if (this.#stopped === null) return this.#worker.coordinator.submit(op);
-    return Promise.reject(new PawlError("ENGINE_STOPPED", `the engine is shut down; ${op.kind} was not done`));
+  async submit<O extends CallerOp>(op: O): Promise<OutcomeOf<O>> {
+    return await this.#submitOp(readArgument(this.#opKind, op, "op") as O);
   }
 
-  /** Submits several ops at once. The outcomes have the order of the ops. */
-  async submitBatch<const Ops extends readonly Op[]>(ops: Ops): Promise<{ [I in keyof Ops]: OutcomeOf<Ops[I]> }> {
+  /** Submits several ops at once. The outcomes have the order of the ops. One invalid op rejects all of them. */
+  async submitBatch<const Ops extends readonly CallerOp[]>(ops: Ops): Promise<{ [I in keyof Ops]: OutcomeOf<Ops[I]> }> {
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
-    return await this.#worker.coordinator.submitBatch(ops);
+    const checked = readArgument(kinds.list(this.#opKind, { max: OPS_MAX }), ops, "ops");
+    return await this.#worker.coordinator.submitBatch(checked as Ops);
   }
 
   /** Stops claiming, waits at most `drainMs` for working runs, releases the rest, and closes the store. Default 10 s. */
-  shutdown(options: { readonly drainMs?: number } = {}): Promise<void> {
-    this.#stopped ??= this.#stop(options.drainMs ?? 10_000);
-    return this.#stopped;
+  async shutdown(options?: ShutdownOptions): Promise<void> {
+    const { drainMs = 10_000 } = readOptions(SHUTDOWN_OPTIONS, options);
+    this.#stopped ??= this.#stop(drainMs);
+    await this.#stopped;
+  }
+
+  /** Submits a checked op. */
+  #submitOp<O extends Op>(op: O): Promise<OutcomeOf<O>> {
+    if (this.#stopped === null) return this.#worker.coordinator.submit(op);
+    return Promise.reject(new PawlError("ENGINE_STOPPED", `the engine is shut down; ${op.kind} was not done`));
   }
 
   /** Submits an op by itself, or inside the caller's transaction. */
   #submit<O extends EnlistedOp>(tx: EngineTx | undefined, build: () => O): Promise<OutcomeOf<O>> {
     try {
-      if (tx === undefined) return this.submit(build());
+      if (tx === undefined) return this.#submitOp(build());
       if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
       return submitWithin(this.#config, tx, build);
     } catch (error) {
@@ -290,7 +331,7 @@ export class Engine {
   }
 
   async #checkConflict(requested: NewRun, onConflict: "use" | "fail"): Promise<void> {
-    const run = await this.#worker.withRetry(() => this.#config.store.reader.get(requested.id));
+    const run = await this.#worker.reader.get(requested.id);
     if (run === null) throw runNotFound(requested.id);
     checkConflict(this.#codec, run, requested, onConflict);
   }
@@ -299,7 +340,7 @@ export class Engine {
 /** Opens the store and starts the worker. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const config = resolveConfig(options);
-  await config.store.open(storeWorld(config.world.clock));
+  await openStore(config.store, storeWorld(config.world.clock));
   const engine = new Engine(config);
   try {
     await engine.open();
@@ -309,6 +350,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     throw error;
   }
   return engine;
+}
+
+/** The transaction of a call, also if its other options are invalid: their error rolls the transaction back. */
+function txOf(options: WithinTx | undefined): EngineTx | undefined {
+  return options === undefined ? undefined : (read(options, "tx") as EngineTx | undefined);
 }
 
 function storeWorld(clock: Clock): StoreWorld {

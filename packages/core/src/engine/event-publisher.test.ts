@@ -206,7 +206,7 @@ describe.each(TEST_STORES)("unhandled rejections, on the store $name", ({ create
     async () => {
       const cluster = await create(onTestFinished);
       const careless = workflow("careless", async (ctx) => {
-        void ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: false });
+        void ctx.step("fails", () => Promise.reject(new Error("not awaited")), { retry: false });
         await ctx.step("works", () => 1);
         await ctx.sleep("1 s");
         return "done";
@@ -217,7 +217,7 @@ describe.each(TEST_STORES)("unhandled rejections, on the store $name", ({ create
       await cluster.world.advance("2 s");
       for (const run of runs) expect(await cluster.result(run)).toBe("done");
       expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject(
-        runs.map((run) => ({ runId: run.id, error: { message: "nobody looks" } })),
+        runs.map((run) => ({ runId: run.id, error: { message: "not awaited" } })),
       );
       for (const run of runs)
         expect(cluster.log.some(({ level, fields }) => level === "error" && fields.run === run.id)).toBe(true);

@@ -73,6 +73,36 @@ export type EngineEvent =
   | { readonly kind: "engine.broken"; readonly error: unknown };
 
 export type EngineEventKind = EngineEvent["kind"];
+
+/** Every kind. The compiler finds a missing one. */
+const NAMES: Readonly<Record<EngineEventKind, true>> = {
+  "run.started": true,
+  "run.claimed": true,
+  "run.suspended": true,
+  "run.woken": true,
+  "run.continued": true,
+  "run.resumed": true,
+  "run.reopened": true,
+  "run.released": true,
+  "run.paused": true,
+  "run.compensating": true,
+  "run.completed": true,
+  "run.failed": true,
+  "run.cancelled": true,
+  "run.compensated": true,
+  "run.warning": true,
+  "run.lost": true,
+  rollback: true,
+  record: true,
+  "resource.releaseFailed": true,
+  unhandledRejection: true,
+  "store.down": true,
+  "store.up": true,
+  "worker.lapsed": true,
+  "engine.broken": true,
+};
+export const EVENT_NAMES = Object.keys(NAMES) as readonly EngineEventKind[];
+
 /** The event of one kind, even if several kinds share a type. */
 export type EventOf<Kind extends EngineEventKind> = Kind extends unknown ? Narrowed<EngineEvent, Kind> : never;
 

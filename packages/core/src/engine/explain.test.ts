@@ -44,7 +44,7 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
       at: cluster.world.now(),
     });
     expect(explanation.sentence).toBe(
-      'run r of approval v1 has been suspended for 5m, waiting for message "approve" at ask (timeout in 1d 23h)',
+      'run r of approval v1 has been suspended for 5 min, waiting for message "approve" at ask (timeout in 1 d 23 h)',
     );
   });
 
@@ -95,7 +95,7 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
       ["a", [], []],
     ]);
     expect(explanation.sentence).toContain(
-      `waiting for an event on topic "price", child ${kid?.id} (suspended) at either (timeout in 1h), the end of sleep in 3h and 1 more`,
+      `waiting for an event on topic "price", child ${kid?.id} (suspended) at either (timeout in 1 h), the end of sleep in 3 h and 1 more`,
     );
   });
 
@@ -117,7 +117,7 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
       error: { message: "no route" },
       until: cluster.world.now() + 30_000,
     });
-    expect(explanation.sentence).toBe("run r of flaky v1 is retrying charge: attempt 3 in 30s; last error: no route");
+    expect(explanation.sentence).toBe("run r of flaky v1 is retrying charge: attempt 3 in 30 s; last error: no route");
   });
 
   it("explain distinguishes a run paused by an operator from a diverged run", async () => {
@@ -149,7 +149,7 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
     await cluster.world.advance("1 min");
     const alone = await client.explain("r");
     expect(alone).toMatchObject({ status: "pending", why: { kind: "noWorker", versions: [] }, workers: { live: 0 } });
-    expect(alone.sentence).toBe("run r of approval v1 has been due for 1m; no worker is alive");
+    expect(alone.sentence).toBe("run r of approval v1 has been due for 1 min; no worker is alive");
     await cluster.engine({ workflows: [third, second] });
     await cluster.world.settle();
     const explanation = await client.explain("r");
@@ -175,10 +175,10 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
     );
     expect((await engine.explain("second")).why).toMatchObject({ kind: "waitsForRoom", claims: 0 });
     expect((await engine.explain("second")).sentence).toContain(
-      "has been due for 1m, waiting for a worker with a free slot",
+      "has been due for 1 min, waiting for a worker with a free slot",
     );
     expect(await engine.explain("later")).toMatchObject({ why: { kind: "delayed" }, status: "pending" });
-    expect((await engine.explain("later")).sentence).toContain("is pending; it starts in 59m");
+    expect((await engine.explain("later")).sentence).toContain("is pending; it starts in 59 min");
     const client = await cluster.engine();
     cluster.crash(engine);
     await cluster.world.advance("1 min");
@@ -210,9 +210,9 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
       nextDueAt: null,
       waits: [],
     });
-    expect((await engine.explain("failed")).sentence).toMatch(/^run failed of killer v1 failed \S+ ago: broken$/);
+    expect((await engine.explain("failed")).sentence).toMatch(/^run failed of killer v1 failed \d+ m?s ago: broken$/);
     expect((await engine.explain("cancelled")).sentence).toBe(
-      "run cancelled of approval v1 was cancelled 0ms ago: not needed",
+      "run cancelled of approval v1 was cancelled 0 ms ago: not needed",
     );
     kill = () => new Promise(() => undefined);
     await engine.start(killer, undefined, { id: "poison" });
@@ -221,7 +221,7 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
       last = await cluster.takeOver(last, { workflows: [killer], claimsMax: 1 });
     const explanation = await last.explain("poison");
     expect(explanation.why).toMatchObject({ kind: "poisoned", error: { code: "POISONED" } });
-    expect(explanation.sentence).toMatch(/^run poison of killer v1 failed \S+ ago: crashed its worker/);
+    expect(explanation.sentence).toMatch(/^run poison of killer v1 failed \d+ m?s ago: lost its worker/);
   });
 });
 

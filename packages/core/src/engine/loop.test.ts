@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Loop, workflow } from "../index.ts";
+import { Loop, type PawlError, workflow } from "../index.ts";
 import { crashEverywhere } from "../testing/crash-everywhere.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
@@ -238,7 +238,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     expect(failures).toEqual([
       "no",
       "an iteration of loop l must return Loop.continue(state) or Loop.break(value)",
-      "commitInterval of loop l must be an integer of at least 1; got 0",
+      "commitInterval must be a positive integer; got 0",
     ]);
   });
 
@@ -269,5 +269,28 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     await heir.run("r").send("go", 1);
     await expect(cluster.finish(heir.run("r"))).rejects.toMatchObject({ cause: { message: "late" } });
     expect(undone).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ["a function", () => 1],
+    ["a text above payloadBytesMax", "x".repeat(3_000_000)],
+  ])("a loop rejects a state and a result that cannot be stored, and the process continues: %s", async (_, value) => {
+    const cluster = await create(onTestFinished);
+    const looping = workflow("looping", async (ctx) => {
+      const codes: unknown[] = [];
+      const note = (error: PawlError): void => void codes.push(error.code);
+      await ctx
+        .loop({ name: "state", state: 0 as unknown, commitInterval: 1, run: async () => Loop.continue(value) })
+        .catch(note);
+      await ctx.loop({ name: "result", run: async () => Loop.break(value) }).catch(note);
+      await ctx.listen("go");
+      return codes;
+    });
+    const engine = await cluster.engine({ workflows: [looping], hotRuns: 0 });
+    const run = await engine.start(looping, undefined);
+    await cluster.world.settle();
+    await run.send("go", 1);
+    const code = typeof value === "string" ? "PAYLOAD_TOO_LARGE" : "PAYLOAD_UNSUPPORTED";
+    expect(await cluster.result(run)).toEqual([code, code]);
   });
 });

@@ -90,8 +90,8 @@ describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
     const first = await engine.migrate("r", 2, MAP, { id: "once" });
     await cluster.world.settle();
     expect(await engine.migrate("r", 2, MAP, { id: "once" })).toEqual(first);
-    const acts = (await engine.run("r").journal()).filter(({ kind }) => kind === "operator");
-    expect(acts).toHaveLength(1);
+    const actions = (await engine.run("r").journal()).filter(({ kind }) => kind === "operator");
+    expect(actions).toHaveLength(1);
   });
 
   it("migrate rejects a new location for an open child, and delivers the end of an ended child at its new location", async () => {

@@ -1,14 +1,14 @@
 import { type Duration, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
-import { checkName, checkRunId, checkTarget } from "../model/names.ts";
+import { checkTarget } from "../model/names.ts";
 import type { Op } from "../model/op.ts";
+import { kinds, optionTable } from "../model/option-check.ts";
 import { type Codec, createCodec } from "../model/payload.ts";
 import type { NewRun, Run } from "../model/run.ts";
 import { checkSchema } from "../model/schema.ts";
-import { messageName } from "../runner/ops/listen.ts";
-import { eventPost } from "../runner/ops/post.ts";
+import { EMIT_KINDS, eventPost, SEND_KINDS } from "../runner/ops/post.ts";
 import type { SendOptions, WorkflowDeclaration } from "../workflow/ctx.ts";
-import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
+import { type EventOptions, type MessageType, readMessage, readTopic, type TopicType } from "../workflow/messages.ts";
 import type { EngineConfig } from "./config.ts";
 import type { WithinTx } from "./within-transaction.ts";
 
@@ -22,9 +22,21 @@ export interface StartOptions extends WithinTx {
   readonly delay?: Duration;
 }
 
+export const START_OPTIONS = optionTable<StartOptions>("start", {
+  id: kinds.newRunId,
+  onConflict: kinds.oneOf("use", "fail"),
+  tags: kinds.tags,
+  delay: kinds.duration,
+  tx: kinds.value,
+});
+export const SEND_OPTIONS = optionTable<SendOptions & WithinTx>("send", { ...SEND_KINDS, tx: kinds.value });
+export const EMIT_OPTIONS = optionTable<EmitOptions & WithinTx>("emit", { ...EMIT_KINDS, tx: kinds.value });
+
+export type EmitOptions = EventOptions & { readonly id?: string };
+
 const NO_TAGS: readonly string[] = [];
 
-/** Builds the run of a `start` call. `owner` is the worker that executes it at once, unless it has a delay. */
+/** Builds the run of a `start` call from checked options. `owner` is the worker that executes it at once, unless it has a delay. */
 export function newRun(
   config: EngineConfig,
   codec: Codec,
@@ -35,7 +47,7 @@ export function newRun(
 ): NewRun {
   const { random } = config.world;
   const now = config.store.now();
-  const id = options.id === undefined ? random.id(now) : checkRunId(options.id);
+  const id = options.id ?? random.id(now);
   const { input: schema } = workflow.options;
   const checked = schema === undefined ? input : checkSchema(schema, input, `input of run ${id}`);
   const delayMs = options.delay === undefined ? 0 : parseDuration(options.delay, "delay");
@@ -44,7 +56,7 @@ export function newRun(
     workflow: workflow.name,
     version: workflow.version,
     input: codec.encode(checked, `input of run ${id}`),
-    tags: options.tags?.map((tag) => checkName(tag, "tag")) ?? NO_TAGS,
+    tags: options.tags ?? NO_TAGS,
     parent: null,
     createdAt: now,
     // A generated run id is unique to this call, so it also serves as the start id.
@@ -83,6 +95,7 @@ function plainText(codec: Codec, run: Pick<Run, "input">): string | null {
 /** The configuration for building sends and emits. */
 export type PostingConfig = EngineConfig & { readonly codecInUse: Codec };
 
+/** `options` are checked. */
 export function sendOp<Value>(
   { store, world, codecInUse }: PostingConfig,
   runId: string,
@@ -90,8 +103,7 @@ export function sendOp<Value>(
   value: Value,
   options: SendOptions,
 ): Extract<Op, { kind: "send" }> {
-  const name = checkName(messageName(message), "message name");
-  const schema = typeof message === "string" ? null : message.schema;
+  const { message: name, schema } = readMessage(message);
   const checked = schema === null ? value : checkSchema(schema, value, `message ${name}`);
   const at = store.now();
   return {
@@ -99,7 +111,7 @@ export function sendOp<Value>(
     post: {
       kind: "message",
       to: checkTarget(runId),
-      id: options.id === undefined ? world.random.id(at) : checkName(options.id, "message id"),
+      id: options.id ?? world.random.id(at),
       name,
       value: codecInUse.encode(checked, `message ${name}`),
       at,
@@ -109,14 +121,16 @@ export function sendOp<Value>(
   };
 }
 
+/** `options` are checked. */
 export function emitOp<Value>(
   config: PostingConfig,
   topic: string | TopicType<Value>,
   value: Value,
-  options: EventOptions & { readonly id?: string },
+  options: EmitOptions,
 ): Extract<Op, { kind: "emit" }> {
   const { store, world, codecInUse } = config;
   const at = store.now();
-  const id = options.id === undefined ? world.random.id(at) : checkName(options.id, "event id");
-  return { kind: "emit", post: eventPost(topic, value, { ...options, id }, at, { ...config, codec: codecInUse }) };
+  const id = options.id ?? world.random.id(at);
+  const settings = { ...config, codec: codecInUse };
+  return { kind: "emit", post: eventPost(readTopic(topic), value, { ...options, id }, at, settings) };
 }

@@ -204,7 +204,7 @@ describe.each(TEST_STORES)("a schema, on the store $name", ({ create }) => {
       total: 2,
     });
     const text = await codeOf(() => engine.start(order, { id: 1 } as never, { id: "r" }));
-    expect(text).toContain("SCHEMA_REFUSED: input of run r does not fit its schema: $.id");
+    expect(text).toContain("SCHEMA_REFUSED: input of run r does not match its schema: $.id");
     expect(await engine.get("r")).toBeNull();
   });
 

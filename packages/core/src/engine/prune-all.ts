@@ -1,22 +1,18 @@
-import { PawlError } from "../model/errors.ts";
+import { readOptions } from "../model/option-check.ts";
 import type { Pruned } from "../rules/tables.ts";
-import { added, NOTHING_PRUNED, pruneOnce } from "../worker/retention-loop.ts";
+import { added, NOTHING_PRUNED, pruneBatch, pruneOnce } from "../worker/retention-loop.ts";
 import type { EngineConfig } from "./config.ts";
-import { type PruneOptions, type PruneReport, resolveRetention } from "./retention.ts";
-
-const BATCH = 200;
-const BATCH_MAX = 10_000;
+import { PRUNE_OPTIONS, type PruneOptions, type PruneReport, resolveRetention } from "./retention.ts";
 
 /** Prunes in batches until nothing is left to remove. Yields one event-loop turn between batches. */
 export async function pruneAll(
   config: Pick<EngineConfig, "store" | "retention" | "eventRetentionMs" | "world">,
-  options: PruneOptions,
+  given: PruneOptions | undefined,
   withRetry: <T>(call: () => Promise<T>) => Promise<T>,
 ): Promise<PruneReport> {
   const { store, world } = config;
-  const batch = options.batch ?? BATCH;
-  if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX)
-    throw new PawlError("OPTION_INVALID", `batch must be an integer from 1 to ${BATCH_MAX}; got ${batch}`);
+  const options = readOptions(PRUNE_OPTIONS, given);
+  const { batch = pruneBatch(store) } = options;
   const retention =
     options.retention === undefined ? config.retention : resolveRetention(options.retention, config.eventRetentionMs);
   let sum: Pruned = NOTHING_PRUNED;

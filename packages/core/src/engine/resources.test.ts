@@ -316,9 +316,9 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     const engine = await cluster.engine({ workflows: [plain] });
     await engine.start(plain, undefined);
     await cluster.world.settle();
-    const asked = checkReplay({ store: cluster.connect(), workflows: [withResource], world: cluster.world });
+    const check = checkReplay({ store: cluster.connect(), workflows: [withResource], world: cluster.world });
     await cluster.world.settle();
-    expect(await asked).toMatchObject({ findings: [] });
+    expect(await check).toMatchObject({ findings: [] });
     expect(trace).toEqual([]);
   });
 

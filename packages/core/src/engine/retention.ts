@@ -1,5 +1,5 @@
 import { type Duration, parseDuration } from "../model/duration.ts";
-import { PawlError } from "../model/errors.ts";
+import { kinds, optionTable } from "../model/option-check.ts";
 import type { Retention } from "../worker/retention-loop.ts";
 
 /** How long ended runs, by status, and dead letters are kept. Default for each: forever. */
@@ -23,7 +23,7 @@ export interface PruneReport {
 export interface PruneOptions {
   /** Default: the `retention` of the engine. */
   readonly retention?: RetentionOptions;
-  /** The maximum number of rows of each kind that one commit removes. Default 200. */
+  /** The maximum number of rows of each kind that one commit removes. Default 200, on PostgreSQL and Redis 400. */
   readonly batch?: number;
   /** Called after each batch with the totals so far. */
   readonly onProgress?: (report: PruneReport) => void;
@@ -31,17 +31,30 @@ export interface PruneOptions {
   readonly signal?: AbortSignal;
 }
 
-const KINDS = ["completed", "failed", "cancelled", "deadLetters"] as const;
+export const RETENTION = kinds.options(
+  optionTable<RetentionOptions>("retention", {
+    completed: kinds.duration,
+    failed: kinds.duration,
+    cancelled: kinds.duration,
+    deadLetters: kinds.duration,
+  }),
+);
 
-/** `receivedMs` is how long the ids of received messages and events are kept. */
+/** A larger `batch` would keep the store busy for too long. */
+const BATCH_MAX = 10_000;
+
+export const PRUNE_OPTIONS = optionTable<PruneOptions>("prune", {
+  retention: RETENTION,
+  batch: kinds.integer(1, BATCH_MAX),
+  onProgress: kinds.callback,
+  signal: kinds.signal,
+});
+
+/** Fills in the defaults of checked options. `receivedMs` is how long the ids of received messages and events are kept. */
 export function resolveRetention(options: RetentionOptions, receivedMs: number): Retention {
-  for (const kind of Object.keys(options)) {
-    if (!KINDS.includes(kind as (typeof KINDS)[number]))
-      throw new PawlError("OPTION_INVALID", `unknown retention key "${kind}"; use ${KINDS.join(", ")}`);
-  }
-  const ms = (kind: (typeof KINDS)[number]): number | null => {
-    const duration = options[kind];
-    return duration === undefined ? null : parseDuration(duration, `retention.${kind}`);
+  const ms = (kept: keyof RetentionOptions): number | null => {
+    const duration = options[kept];
+    return duration === undefined ? null : parseDuration(duration, `retention.${kept}`);
   };
   return {
     runs: { completed: ms("completed"), failed: ms("failed"), cancelled: ms("cancelled") },

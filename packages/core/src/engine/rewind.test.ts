@@ -258,8 +258,8 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     await expect(run.rewind("a", { id: "once" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await cluster.world.settle();
     expect(ran.join("")).toBe("abccabc");
-    const acts = (await run.journal()).filter(({ kind }) => kind === "operator");
-    expect(acts.map(({ value }) => (value as { id: string }).id)).toEqual(["once", "between"]);
+    const actions = (await run.journal()).filter(({ kind }) => kind === "operator");
+    expect(actions.map(({ value }) => (value as { id: string }).id)).toEqual(["once", "between"]);
   });
 
   it("a rewind returns the result of a concurrent rewind with the same id", async () => {

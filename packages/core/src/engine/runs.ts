@@ -1,13 +1,15 @@
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
+import { kinds, optionTable, PAGE_KINDS, readOptions } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { rollbackFailures } from "../model/rollback-failure.ts";
-import { isTerminal, type Run } from "../model/run.ts";
+import { isTerminal, type Run, STATUSES } from "../model/run.ts";
 import { membersOf, type SmallSet, withMember } from "../runner/small-set.ts";
 import { readSnapshot } from "../runner/snapshot.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Hint, ListQuery, Page, Reader, Store } from "../store/store.ts";
+import { stopsEngine } from "../store/store-error.ts";
 import type { EventHub, RunEnd } from "./events.ts";
 import {
   Handle,
@@ -40,8 +42,16 @@ type OnRunEnd = (end: RunEnd | null) => void;
 
 /** The maximum number of runs that are read per poll. 100 reads keep the event loop busy for a few ms. */
 const POLL_RUNS_MAX = 100;
-const PAGE_MAX = 1_000;
 const JOURNAL_PAGE = 500;
+
+const LIST_QUERY = optionTable<Partial<ListQuery>>("list", {
+  ...PAGE_KINDS,
+  status: kinds.list(kinds.oneOf(...STATUSES)),
+  workflow: kinds.name,
+  tag: kinds.name,
+  createdAfter: kinds.time,
+  createdBefore: kinds.time,
+});
 
 /** Handles, reads of runs, and waiters for the ends of runs, in this process or in another. */
 export class Runs {
@@ -65,7 +75,8 @@ export class Runs {
       watch: (runId) => this.#watchRun(runId),
     };
     parts.hub.on("engine.broken", ({ error }) => {
-      this.close(new PawlError("ENGINE_BROKEN", `the engine stopped: ${String(error)}`, { cause: error }));
+      const broken = new PawlError("ENGINE_BROKEN", `the engine stopped: ${String(error)}`, { cause: error });
+      this.close(stopsEngine(error) ? error : broken);
     });
   }
 
@@ -115,11 +126,8 @@ export class Runs {
     return run === null ? null : this.#summary(run);
   }
 
-  async list(query: Partial<ListQuery>): Promise<Page<RunSummary>> {
-    const limit = query.limit ?? 100;
-    if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
-      throw new PawlError("OPTION_INVALID", `limit must be an integer from 1 to ${PAGE_MAX}; got ${limit}`);
-    }
+  async list(given: Partial<ListQuery> | undefined): Promise<Page<RunSummary>> {
+    const { limit = 100, ...query } = readOptions(LIST_QUERY, given);
     const page = await this.#read((reader) => reader.list({ ...query, limit }));
     return { items: page.items.map((run) => this.#summary(run)), cursor: page.cursor };
   }

@@ -232,9 +232,9 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
   it("runs that sleep until the same time share one readClock call and need no separate commit", async () => {
     const cluster = await create(onTestFinished);
     const calls: string[] = [];
-    let asked = 0;
+    let queries = 0;
     const readClock = (store: Store) => async () => {
-      asked += 1;
+      queries += 1;
       return store.now();
     };
     const through = ahead(calls, (store) => ({ now: () => store.now(), readClock: readClock(store) }));
@@ -245,7 +245,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     await cluster.world.advance("2 s");
     for (const run of runs) expect(await run.result()).toBe("awake");
     expect(calls.filter((method) => method === "commit")).toHaveLength(1);
-    expect(asked).toBe(1);
+    expect(queries).toBe(1);
   });
 
   it("a sleep ends even if readClock fails or never replies", async () => {
@@ -258,7 +258,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     };
     const odd: Partial<Store> = {
       readClock: async () => {
-        throw new Error("made to fail in a way that nobody knows");
+        throw new Error("an error of unknown kind");
       },
     };
     for (const broken of [silent, failing, odd]) {

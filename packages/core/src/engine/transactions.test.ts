@@ -258,7 +258,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
         const book = workflow("book", async (ctx) => {
           const child = await ctx.transaction("book", (tx: Tx) => {
             ledger.add(tx, "a");
-            void engine?.start(greet, "ann", { tx, tags: ["asked"] });
+            void engine?.start(greet, "ann", { tx, tags: ["enlisted"] });
             void engine?.send(ctx.runId, "note", "x", { tx });
             void engine?.emit("news", "y", { tx });
             return "booked";
@@ -276,7 +276,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
         expect(await cluster.finish(run)).toEqual(["booked", "x", "y"]);
         await cluster.world.advance("2 s");
         expect(await lines(cluster, client)).toEqual(["a"]);
-        const { items } = await client.list({ tag: "asked" });
+        const { items } = await client.list({ tag: "enlisted" });
         expect(items.map(({ status }) => status)).toEqual(["completed"]);
         return cluster.crashed(doomed);
       });
@@ -286,7 +286,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
     it("a start inside a transaction that throws has no effect, and a failed start rolls the transaction back", async () => {
       const cluster = await create(onTestFinished);
       let engine: Engine | null = null;
-      const asked: Array<Promise<unknown>> = [];
+      const starts: Array<Promise<unknown>> = [];
       const book = workflow("book", async (ctx, bad: boolean) =>
         ctx.transaction(
           "book",
@@ -296,7 +296,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
             const start = engine
               ?.start(greet, input, { id: `g-${bad}`, tx })
               .catch((error: { code: string }) => error.code);
-            asked.push(start ?? Promise.resolve());
+            starts.push(start ?? Promise.resolve());
             if (!bad) throw new Error("no");
           },
           { retry: false },
@@ -307,7 +307,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
       const spoiled = await engine.start(book, true);
       expect(await cluster.failure(threw)).toMatchObject({ cause: { message: "no" } });
       expect(await cluster.failure(spoiled)).toMatchObject({ cause: { code: "PAYLOAD_UNSUPPORTED" } });
-      expect(await asked[1]).toBe("PAYLOAD_UNSUPPORTED");
+      expect(await starts[1]).toBe("PAYLOAD_UNSUPPORTED");
       expect(await lines(cluster, engine)).toEqual([]);
       expect([await engine.get("g-false"), await engine.get("g-true")]).toEqual([null, null]);
     });

@@ -7,37 +7,37 @@ import {
   lintRule,
   nodeAt,
   nodesAt,
-  user,
+  usageOf,
 } from "./lint-node.ts";
 import { variableOf } from "./scopes.ts";
 import { calledFunction, WorkflowCode } from "./workflow-code.ts";
 
-/** They give their value at once. */
+/** These operations return their value, not a promise. */
 const NOT_AWAITED = new Set(["now", "random", "uuid", "log", "removed"]);
 const PROMISE_METHODS = new Set(["then", "catch", "finally"]);
 
 export const awaitCtx: LintRule = lintRule(
-  "Every promise of a ctx is awaited, returned or kept",
+  "Every promise of a ctx must be awaited, returned or stored",
   {
     dropped:
-      "the promise of {{ name }} is dropped: await it, return it, or keep it for Promise.all. A run may end before it does, and nobody sees its failure",
+      "the promise of {{ name }} is dropped: await it, return it, or store it for Promise.all; otherwise the run may end first, and a failure is lost",
     each: "forEach does not wait for {{ name }}: use for…of, or map with Promise.all",
   },
   (context) => {
     const code = new WorkflowCode(context);
     return {
       CallExpression(node) {
-        const name = promised(context, code, node);
+        const name = durableCall(context, code, node);
         if (name === null) return;
-        const fate = fateOf(context, node);
-        if (fate !== "used") context.report({ node, messageId: fate, data: { name } });
+        const use = useOf(context, node);
+        if (use !== "used") context.report({ node, messageId: use, data: { name } });
       },
     };
   },
 );
 
-/** What a call promises durably: an operation of a ctx, or an async function of this file that is given a ctx. */
-function promised(context: LintContext, code: WorkflowCode, node: LintNode): string | null {
+/** Returns the name of a call whose promise must not be dropped: an operation of a ctx, or an async function of this file with a ctx argument. */
+function durableCall(context: LintContext, code: WorkflowCode, node: LintNode): string | null {
   const call = code.callOf(node);
   if (call !== null) return NOT_AWAITED.has(call.operation) ? null : `${call.ctx.name}.${call.operation}`;
   if (!nodesAt(node, "arguments").some((argument) => code.ctxOf(argument) !== null)) return null;
@@ -46,26 +46,26 @@ function promised(context: LintContext, code: WorkflowCode, node: LintNode): str
   return called?.async === true && typeof callee?.name === "string" ? callee.name : null;
 }
 
-type Fate = "used" | "dropped" | "each";
+type Use = "used" | "dropped" | "each";
 
-/** What becomes of the value of an expression. */
-function fateOf(context: LintContext, node: LintNode): Fate {
-  const place = user(node);
+/** Returns how the code uses the value of an expression. */
+function useOf(context: LintContext, node: LintNode): Use {
+  const place = usageOf(node);
   if (place === null) return "used";
   const { node: above, part } = place;
   switch (above.type) {
     case "ExpressionStatement":
       return "dropped";
     case "UnaryExpression":
-      return above.operator === "void" ? "dropped" : fateOf(context, above);
+      return above.operator === "void" ? "dropped" : useOf(context, above);
     case "SequenceExpression":
-      return nodesAt(above, "expressions").at(-1) === part ? fateOf(context, above) : "dropped";
+      return nodesAt(above, "expressions").at(-1) === part ? useOf(context, above) : "dropped";
     case "LogicalExpression":
-      return nodeAt(above, "right") === part ? fateOf(context, above) : "used";
+      return nodeAt(above, "right") === part ? useOf(context, above) : "used";
     case "ConditionalExpression":
-      return nodeAt(above, "test") === part ? "used" : fateOf(context, above);
+      return nodeAt(above, "test") === part ? "used" : useOf(context, above);
     case "MemberExpression":
-      return fateOfMember(context, above);
+      return useOfMember(context, above);
     case "VariableDeclarator":
       return isRead(context, above) ? "used" : "dropped";
     case "ArrowFunctionExpression":
@@ -77,11 +77,11 @@ function fateOf(context: LintContext, node: LintNode): Fate {
   }
 }
 
-/** `.then()` and its like give a promise again, with the same fate. */
-function fateOfMember(context: LintContext, member: LintNode): Fate {
-  const call = user(member);
+/** `.then()`, `.catch()` and `.finally()` return another promise, whose use counts. */
+function useOfMember(context: LintContext, member: LintNode): Use {
+  const call = usageOf(member);
   const isCalled = call?.node.type === "CallExpression" && nodeAt(call.node, "callee") === call.part;
-  return isCalled && PROMISE_METHODS.has(keyOf(member) ?? "") ? fateOf(context, call.node) : "used";
+  return isCalled && PROMISE_METHODS.has(keyOf(member) ?? "") ? useOf(context, call.node) : "used";
 }
 
 function isRead(context: LintContext, declarator: LintNode): boolean {
@@ -90,7 +90,7 @@ function isRead(context: LintContext, declarator: LintNode): boolean {
   return variableOf(context, id)?.references.some((reference) => reference.isRead()) ?? true;
 }
 
-/** An async function that is handed to forEach is waited for by nobody. */
+/** forEach ignores the promise of an async function that is passed to it. */
 function isInForEach(node: LintNode): boolean {
   for (let above = node.parent ?? null; above !== null; above = above.parent ?? null) {
     if (isFunction(above)) return isForEach(above);
@@ -99,7 +99,7 @@ function isInForEach(node: LintNode): boolean {
 }
 
 function isForEach(fn: LintNode): boolean {
-  const place = user(fn);
+  const place = usageOf(fn);
   if (place?.node.type !== "CallExpression") return false;
   const callee = nodeAt(place.node, "callee");
   return callee?.type === "MemberExpression" && keyOf(callee) === "forEach";

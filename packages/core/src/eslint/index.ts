@@ -1,13 +1,13 @@
 import { awaitCtx } from "./await-ctx.ts";
+import { noClock, noEffects, noRandom, noTimers } from "./determinism-rules.ts";
 import type { LintRule } from "./lint-node.ts";
 import { noCtxInStep } from "./no-ctx-in-step.ts";
-import { noClock, noEffects, noRandom, noTimers } from "./no-reaching-out.ts";
 import { ownCtx } from "./own-ctx.ts";
 import { uniqueNames } from "./unique-names.ts";
 
 export type { LintContext, LintListener, LintNode, LintRule, LintScope, LintVariable } from "./lint-node.ts";
 
-/** The rules, as ESLint takes them. */
+/** The rules of the ESLint plugin. */
 export const rules = {
   "await-ctx": awaitCtx,
   "no-clock": noClock,
@@ -21,7 +21,7 @@ export const rules = {
 
 export const plugin = { meta: { name: "pawl" }, rules };
 
-/** All rules as errors: a part of a flat configuration. */
+/** All rules as errors, for a flat configuration. */
 export const recommended = {
   name: "pawl/recommended",
   plugins: { pawl: plugin },

@@ -1,9 +1,8 @@
 /**
- * The part of ESLint that the rules use, as shapes: the linter and the parser are the user's, so that nothing here depends on
- * either.
+ * The part of ESLint that the rules use, as structural types. Linter and parser belong to the user, so this package depends on neither.
  */
 
-/** A node of a syntax tree. What it holds depends on its type and is read by the functions below. */
+/** A node of a syntax tree. Its fields depend on its type and are read by the functions below. */
 export interface LintNode {
   readonly type: string;
   readonly parent?: LintNode | null;
@@ -34,7 +33,7 @@ export interface LintScope {
 }
 
 export interface LintContext {
-  /** Of a JavaScript or TypeScript file: it knows its scopes. */
+  /** The source code of a JavaScript or TypeScript file has scopes. */
   readonly sourceCode: object;
   report(finding: {
     readonly node: LintNode;
@@ -65,7 +64,7 @@ export function lintRule(
 }
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
-/** Say something of an expression's type and nothing of its value. */
+/** Nodes that change the type of an expression but not its value. */
 const TYPE_ONLY = new Set(["TSAsExpression", "TSNonNullExpression", "TSSatisfiesExpression", "TSTypeAssertion"]);
 const TRANSPARENT = new Set([...TYPE_ONLY, "ChainExpression", "ParenthesizedExpression"]);
 
@@ -77,7 +76,7 @@ export function isFunction(node: LintNode): boolean {
   return FUNCTIONS.has(node.type);
 }
 
-/** What lies at a key; null where nothing does. */
+/** Returns the node at a key. Null if there is none. */
 export function nodeAt(node: LintNode, key: string): LintNode | null {
   const value = node[key];
   return isNode(value) ? value : null;
@@ -88,15 +87,15 @@ export function nodesAt(node: LintNode, key: string): readonly LintNode[] {
   return Array.isArray(value) ? value.filter(isNode) : [];
 }
 
-/** The expression below whatever says something of its type only. */
-export function plain(node: LintNode | null): LintNode | null {
+/** Removes parentheses and type-only nodes around an expression. */
+export function unwrap(node: LintNode | null): LintNode | null {
   let inner = node;
   while (inner !== null && TRANSPARENT.has(inner.type)) inner = nodeAt(inner, "expression");
   return inner;
 }
 
-/** The node whose part this expression is, past whatever says something of its type only. */
-export function user(node: LintNode): { readonly node: LintNode; readonly part: LintNode } | null {
+/** Returns the closest ancestor that uses the expression, and its part that contains the expression. Skips type-only nodes. */
+export function usageOf(node: LintNode): { readonly node: LintNode; readonly part: LintNode } | null {
   let part = node;
   for (let above = node.parent ?? null; above !== null; above = above.parent ?? null) {
     if (!TRANSPARENT.has(above.type)) return { node: above, part };
@@ -105,9 +104,9 @@ export function user(node: LintNode): { readonly node: LintNode; readonly part: 
   return null;
 }
 
-/** The text that a string literal, or a template without expressions, stands for. */
+/** Returns the text of a string literal or of a template without expressions. */
 export function literalText(node: LintNode | null): string | null {
-  const expression = plain(node);
+  const expression = unwrap(node);
   if (expression === null) return null;
   if (expression.type === "Literal") return typeof expression.value === "string" ? expression.value : null;
   if (expression.type !== "TemplateLiteral" || nodesAt(expression, "expressions").length > 0) return null;
@@ -116,12 +115,12 @@ export function literalText(node: LintNode | null): string | null {
   return typeof value.cooked === "string" ? value.cooked : null;
 }
 
-/** The name of an identifier. */
+/** Returns the name of an identifier. */
 export function nameOf(node: LintNode | null): string | null {
   return node?.type === "Identifier" && typeof node.name === "string" ? node.name : null;
 }
 
-/** The name by which a member is read, or under which a property lies; null where it is computed. */
+/** Returns the name of a member or property. Null if it is computed. */
 export function keyOf(node: LintNode): string | null {
   const key = nodeAt(node, node.type === "MemberExpression" ? "property" : "key");
   return node.computed === true ? literalText(key) : (nameOf(key) ?? literalText(key));

@@ -1,14 +1,14 @@
 import { type LintRule, lintRule } from "./lint-node.ts";
 import { WorkflowCode } from "./workflow-code.ts";
 
-/** They issue no command, so a step may ask for them. */
+/** These operations issue no command, so a step may call them. */
 const FREE = new Set(["now", "random", "uuid", "log"]);
 
 export const noCtxInStep: LintRule = lintRule(
-  "A step asks its ctx for nothing: what is in it is run once and not replayed",
+  "A step body must not call operations of a ctx, because it is not replayed",
   {
     nested:
-      "{{ name }} is called in the body of a step, which is not replayed: call it before or after the step, or use ctx.try for a scope of its own",
+      "{{ name }} is called in a step body, which is not replayed: call it before or after the step, or use ctx.try for a separate scope",
   },
   (context) => {
     const code = new WorkflowCode(context);

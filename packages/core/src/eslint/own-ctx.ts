@@ -1,14 +1,14 @@
-import { isFunction, keyOf, type LintNode, type LintRule, lintRule, nodeAt, user } from "./lint-node.ts";
+import { isFunction, keyOf, type LintNode, type LintRule, lintRule, nodeAt, usageOf } from "./lint-node.ts";
 import { WorkflowCode } from "./workflow-code.ts";
 
-/** The same whichever ctx of the run is asked. */
+/** Members with the same value in every ctx of a run. */
 const OF_THE_RUN = new Set(["runId", "workflow", "attempt", "now", "log"]);
 
 export const ownCtx: LintRule = lintRule(
-  "A branch, a round or a scope uses the ctx that it is given",
+  "A branch, an iteration or a scope must use its own ctx",
   {
     outer:
-      "{{ name }} belongs to the code around this branch: take the ctx that the branch gets as its own parameter, so that what it does has its place under the branch and ends with it",
+      "{{ name }} belongs to the code around this branch: use the ctx parameter of the branch, so that its operations are located under the branch and end with it",
   },
   (context) => {
     const code = new WorkflowCode(context);
@@ -37,7 +37,7 @@ function isName(node: LintNode, above: LintNode): boolean {
 }
 
 function isHarmless(node: LintNode): boolean {
-  const place = user(node);
+  const place = usageOf(node);
   return place?.node.type === "MemberExpression" && OF_THE_RUN.has(keyOf(place.node) ?? "");
 }
 

@@ -1,9 +1,9 @@
 import { isFunction, type LintNode, nodeAt, nodesAt } from "./lint-node.ts";
 
-/** Whether one pass through the code can come by both nodes; `first` lies before `second`. */
+/** Whether one execution of the code can reach both nodes. `first` precedes `second`. */
 export function canBothRun(first: LintNode, second: LintNode): boolean {
-  const trail = [...ancestors(first)];
-  const meeting = [...ancestors(second)].find((node) => trail.includes(node));
+  const above = [...ancestors(first)];
+  const meeting = [...ancestors(second)].find((node) => above.includes(node));
   if (meeting === undefined) return true;
   const firstPart = partOf(meeting, first);
   const secondPart = partOf(meeting, second);
@@ -15,7 +15,7 @@ function* ancestors(node: LintNode): Generator<LintNode> {
   for (let above: LintNode | null = node; above !== null; above = above.parent ?? null) yield above;
 }
 
-/** The part of `whole` that holds the node. */
+/** Returns the part of `whole` that contains the node. */
 function partOf(whole: LintNode, node: LintNode): LintNode {
   let part = node;
   for (const above of ancestors(node)) {
@@ -25,7 +25,7 @@ function partOf(whole: LintNode, node: LintNode): LintNode {
   return part;
 }
 
-/** Either the one or the other: the arms of an `if` or a conditional, and cases of a switch that do not fall through. */
+/** Whether the parts are alternatives: arms of an `if` or a conditional, or cases of a switch without fall-through. */
 function isChoice(whole: LintNode, first: LintNode, second: LintNode): boolean {
   if (whole.type === "IfStatement" || whole.type === "ConditionalExpression") {
     const arms = [nodeAt(whole, "consequent"), nodeAt(whole, "alternate")];
@@ -35,7 +35,7 @@ function isChoice(whole: LintNode, first: LintNode, second: LintNode): boolean {
   return first.type === "SwitchCase" && second.type === "SwitchCase" && endsCase(nodesAt(first, "consequent"));
 }
 
-/** Whether the code that holds the node goes away before it comes to the end of the part of `whole` it lies in. */
+/** Whether the branch that contains the node exits before the end of the part of `whole` that contains it. */
 function leaves(node: LintNode, whole: LintNode): boolean {
   for (const above of ancestors(node)) {
     if (above === whole || isFunction(above)) return false;

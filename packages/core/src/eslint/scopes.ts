@@ -6,10 +6,10 @@ import {
   type LintVariable,
   nameOf,
   nodeAt,
-  plain,
+  unwrap,
 } from "./lint-node.ts";
 
-/** The variable that an identifier stands for; null where the file declares none. */
+/** Returns the variable of an identifier. Null if the file does not declare it. */
 export function variableOf(context: LintContext, identifier: LintNode | null): LintVariable | null {
   const name = nameOf(identifier);
   if (name === null || identifier === null) return null;
@@ -20,7 +20,7 @@ export function variableOf(context: LintContext, identifier: LintNode | null): L
   return null;
 }
 
-/** ESLint lints other languages too; their files have no scopes, and no workflows. */
+/** ESLint also lints other languages. Their files have no scopes and no workflows. */
 function scopeAt({ sourceCode }: LintContext, node: LintNode): LintScope | null {
   return hasScopes(sourceCode) ? sourceCode.getScope(node) : null;
 }
@@ -29,7 +29,7 @@ function hasScopes(sourceCode: object): sourceCode is { getScope(node: LintNode)
   return "getScope" in sourceCode && typeof sourceCode.getScope === "function";
 }
 
-/** The module that a variable is imported from, and under which name there; `*` is all of it. */
+/** Returns the module that a variable is imported from, and its name there. `*` stands for the whole module. */
 export function importOf(variable: LintVariable | null): { readonly module: string; readonly name: string } | null {
   const definition = variable?.defs[0];
   if (definition?.type !== "ImportBinding") return null;
@@ -41,19 +41,19 @@ export function importOf(variable: LintVariable | null): { readonly module: stri
   return { module: source.value, name: nameOf(imported) ?? String(imported?.value ?? "") };
 }
 
-/** The function that an expression stands for: itself, or the one that a variable was declared with. */
+/** Returns the function of an expression: the expression itself, or the value that its variable was declared with. */
 export function functionOf(context: LintContext, expression: LintNode | null): LintNode | null {
-  const value = plain(expression);
+  const value = unwrap(expression);
   if (value === null) return null;
   if (isFunction(value)) return value;
   const definition = variableOf(context, value)?.defs[0];
   if (definition?.type === "FunctionName") return definition.node;
   if (definition?.type !== "Variable") return null;
-  const initial = plain(nodeAt(definition.node, "init"));
+  const initial = unwrap(nodeAt(definition.node, "init"));
   return initial !== null && isFunction(initial) ? initial : null;
 }
 
-/** The variable that a function is declared as, and is read by. */
+/** Returns the variable that a function is declared as. */
 export function declaredAs(context: LintContext, fn: LintNode): LintVariable | null {
   if (fn.type === "FunctionDeclaration") return variableOf(context, nodeAt(fn, "id"));
   const above = fn.parent ?? null;

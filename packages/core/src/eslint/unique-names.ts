@@ -8,13 +8,13 @@ import {
   literalText,
   nodeAt,
   nodesAt,
-  plain,
+  unwrap,
 } from "./lint-node.ts";
 import { canBothRun } from "./paths.ts";
 import { variableOf } from "./scopes.ts";
 import { type CtxCall, WorkflowCode } from "./workflow-code.ts";
 
-/** The first argument is the name. */
+/** Operations whose first argument is the name. */
 const NAMED_FIRST = new Set([
   "step",
   "tryStep",
@@ -25,7 +25,7 @@ const NAMED_FIRST = new Set([
   "try",
   "rollbackCheckpoint",
 ]);
-/** Where the options are that may hold a name. */
+/** Operations with a name in their options, and the index of that argument. */
 const OPTIONS_AT = new Map([
   ["sleep", 1],
   ["sleepUntil", 1],
@@ -46,11 +46,11 @@ interface Named {
 }
 
 export const uniqueNames: LintRule = lintRule(
-  "Names of steps and waits are written out, and each is used once in its scope",
+  "Names of steps and waits must be constant text, and unique in their scope",
   {
     twice:
-      "{{ name }} is used above in the same scope: it would be numbered by order, and adding a call between the two would renumber it. Give each a name of its own",
-    computed: "the name of {{ call }} has no text of its own: write it out, or as a template with text in it",
+      "{{ name }} is used above in the same scope: it gets a number by order, and a call added between the two would change the number; use different names",
+    computed: "the name of {{ call }} contains no constant text: use a literal, or a template with text",
   },
   (context) => {
     const code = new WorkflowCode(context);
@@ -78,27 +78,27 @@ export const uniqueNames: LintRule = lintRule(
 function nameNode({ operation, args }: CtxCall): LintNode | null {
   if (NAMED_FIRST.has(operation)) return args[0] ?? null;
   const place = OPTIONS_AT.get(operation);
-  const options = place === undefined ? null : plain(args[place] ?? null);
+  const options = place === undefined ? null : unwrap(args[place] ?? null);
   if (options?.type !== "ObjectExpression") return null;
   const property = nodesAt(options, "properties").find((each) => each.type === "Property" && keyOf(each) === "name");
   return property === undefined ? null : nodeAt(property, "value");
 }
 
-/** The text of a literal, or of a constant that was declared with one. */
+/** Returns the text of a literal, or of a constant that was declared with a literal. */
 function textOf(context: LintContext, name: LintNode): string | null {
   return literalText(name) ?? literalText(constantOf(context, name));
 }
 
 function constantOf(context: LintContext, name: LintNode): LintNode | null {
-  const definition = variableOf(context, plain(name))?.defs[0];
+  const definition = variableOf(context, unwrap(name))?.defs[0];
   if (definition?.type !== "Variable" || definition.parent?.kind !== "const") return null;
   const isWhole = nodeAt(definition.node, "id")?.type === "Identifier";
-  return isWhole ? plain(nodeAt(definition.node, "init")) : null;
+  return isWhole ? unwrap(nodeAt(definition.node, "init")) : null;
 }
 
-/** Whether a name that is made up has some text that says what it is. */
+/** Whether a computed name contains constant text. */
 function hasText(context: LintContext, name: LintNode): boolean {
-  const expression = plain(name);
+  const expression = unwrap(name);
   if (expression === null) return false;
   if (literalText(expression) !== null) return true;
   switch (expression.type) {
@@ -109,7 +109,7 @@ function hasText(context: LintContext, name: LintNode): boolean {
     case "ConditionalExpression":
       return ["consequent", "alternate"].every((side) => hasText(context, nodeAt(expression, side) ?? expression));
     case "Identifier": {
-      if (isGiven(context, expression)) return true;
+      if (isParameter(context, expression)) return true;
       const constant = constantOf(context, expression);
       return constant !== null && hasText(context, constant);
     }
@@ -120,8 +120,8 @@ function hasText(context: LintContext, name: LintNode): boolean {
   }
 }
 
-/** A helper function is told the name by its caller, who writes it out. */
-function isGiven(context: LintContext, name: LintNode): boolean {
+/** The caller of a helper function writes the name. */
+function isParameter(context: LintContext, name: LintNode): boolean {
   const definition = variableOf(context, name)?.defs[0];
   return definition?.type === "Parameter" && isFunction(definition.node);
 }

@@ -7,14 +7,18 @@ import {
   nameOf,
   nodeAt,
   nodesAt,
-  plain,
-  user,
+  unwrap,
+  usageOf,
 } from "./lint-node.ts";
 import { declaredAs, functionOf, importOf, variableOf } from "./scopes.ts";
 
 /**
- * What a function is to a run. `workflow`: its code is replayed. `branch`: the same, with a ctx of its own. `step`: it is run
- * once and may do anything. `plain`: as the code around it.
+ * The role of a function in a run.
+ *
+ * - `workflow`: its code is replayed.
+ * - `branch`: its code is replayed, with a separate ctx.
+ * - `step`: its code is not replayed and may do anything.
+ * - `plain`: it has the role of the code around it.
  */
 export type Role = "workflow" | "branch" | "step" | "plain";
 
@@ -23,14 +27,14 @@ export interface CtxCall {
   readonly node: LintNode;
   readonly operation: string;
   readonly args: readonly LintNode[];
-  /** Which ctx it is called on. */
+  /** The ctx that the operation is called on. */
   readonly ctx: LintVariable;
 }
 
 const WITH_BODY = new Set(["step", "tryStep", "transaction"]);
 const WITH_BRANCHES = new Set(["join", "race"]);
 
-/** Which code of a file is a workflow's, found by `workflow()` and by parameters of type `Ctx`. */
+/** Finds the workflow code of a file, by calls of `workflow()` and by parameters of type `Ctx`. */
 export class WorkflowCode {
   readonly #context: LintContext;
   readonly #roles = new Map<LintNode, Role>();
@@ -39,7 +43,7 @@ export class WorkflowCode {
     this.#context = context;
   }
 
-  /** Whether a run replays the code at this node: it lies in a workflow and in no step. */
+  /** Whether a run replays the code at this node: it is in a workflow and not in a step. */
   isReplayed(node: LintNode): boolean {
     return this.#around(node)?.role !== "step" && this.#around(node) !== null;
   }
@@ -48,15 +52,15 @@ export class WorkflowCode {
     return this.#around(node)?.role === "step";
   }
 
-  /** The innermost function around a node that gets a ctx of its own, with no step in between. */
+  /** Returns the innermost function around a node that has its own ctx. Null if a step is in between. */
   scopeOf(node: LintNode): LintNode | null {
     const around = this.#around(node);
     return around === null || around.role === "step" ? null : around.fn;
   }
 
-  /** The ctx that an expression stands for. */
+  /** Returns the ctx variable of an expression. Null if the expression is not a ctx. */
   ctxOf(expression: LintNode | null): LintVariable | null {
-    const variable = variableOf(this.#context, plain(expression));
+    const variable = variableOf(this.#context, unwrap(expression));
     const definition = variable?.defs[0];
     if (variable === null || definition?.type !== "Parameter") return null;
     const fn = definition.node;
@@ -68,14 +72,14 @@ export class WorkflowCode {
     return place === 0 && (role === "workflow" || role === "branch") ? variable : null;
   }
 
-  /** The function whose parameter a ctx is. */
+  /** Returns the function that has the ctx as a parameter. */
   ownerOf(ctx: LintVariable): LintNode | null {
     return ctx.defs[0]?.node ?? null;
   }
 
   callOf(node: LintNode): CtxCall | null {
     if (node.type !== "CallExpression") return null;
-    const callee = plain(nodeAt(node, "callee"));
+    const callee = unwrap(nodeAt(node, "callee"));
     if (callee?.type !== "MemberExpression") return null;
     const operation = keyOf(callee);
     const ctx = this.ctxOf(nodeAt(callee, "object"));
@@ -85,7 +89,7 @@ export class WorkflowCode {
   roleOf(fn: LintNode): Role {
     const known = this.#roles.get(fn);
     if (known !== undefined) return known;
-    // For a function that is found again while it is looked at: such a circle says nothing of it.
+    // A function that is found again during the search, because it is recursive, counts as plain.
     this.#roles.set(fn, "plain");
     const role = this.#findRole(fn);
     this.#roles.set(fn, role);
@@ -105,9 +109,9 @@ export class WorkflowCode {
     return reads.every(({ identifier }, index) => isStep(identifier, roles[index] ?? "plain")) ? "step" : "plain";
   }
 
-  /** What a function at the place of this expression is. */
+  /** Returns the role of a function at the place of this expression. */
   #roleOfPlace(expression: LintNode): Role {
-    const place = user(expression);
+    const place = usageOf(expression);
     if (place === null) return "plain";
     if (place.node.type === "CallExpression") return this.#roleOfArgument(place.node, place.part);
     if (place.node.type !== "Property") return "plain";
@@ -123,11 +127,11 @@ export class WorkflowCode {
     return operation === "try" && index === 1 ? "branch" : "plain";
   }
 
-  /** A function in the options of a step or a resource has effects; those of a join or race are branches, that of a loop is one. */
+  /** Functions in the options of a step or a resource are steps. Functions of a join or race, and `run` of a loop, are branches. */
   #roleOfProperty(property: LintNode, part: LintNode): Role {
     if (nodeAt(property, "value") !== part) return "plain";
     const object = property.parent ?? null;
-    const place = object === null ? null : user(object);
+    const place = object === null ? null : usageOf(object);
     if (object?.type !== "ObjectExpression" || place === null) return "plain";
     if (place.node.type === "Property")
       return this.#roleOfProperty(place.node, place.part) === "step" ? "step" : "plain";
@@ -139,11 +143,11 @@ export class WorkflowCode {
     return WITH_BODY.has(call.operation) || call.operation === "resource" ? "step" : "plain";
   }
 
-  /** `workflow()` of this package, by whatever name it was imported. */
+  /** Whether the call is `workflow()` of this package, under any imported name. */
   #definesWorkflow(call: LintNode): boolean {
-    const callee = plain(nodeAt(call, "callee"));
+    const callee = unwrap(nodeAt(call, "callee"));
     if (callee?.type === "MemberExpression") {
-      const namespace = importOf(variableOf(this.#context, plain(nodeAt(callee, "object"))));
+      const namespace = importOf(variableOf(this.#context, unwrap(nodeAt(callee, "object"))));
       return namespace?.name === "*" && keyOf(callee) === "workflow";
     }
     return importOf(variableOf(this.#context, callee))?.name === "workflow";
@@ -159,7 +163,7 @@ export class WorkflowCode {
   }
 }
 
-/** The function that a call calls, where the file declares it. */
+/** Returns the function that a call calls. Null if the file does not declare it. */
 export function calledFunction(context: LintContext, call: LintNode): LintNode | null {
   return functionOf(context, nodeAt(call, "callee"));
 }

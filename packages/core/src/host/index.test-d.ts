@@ -14,7 +14,7 @@ import {
   sqliteNamespaces,
 } from "./index.ts";
 
-/** What the compiler must infer and refuse, where a host runs one workflow. Checked by `npm run check`; nothing here is executed. */
+/** Types that the compiler must infer or reject for hosts. Checked by `npm run check`; nothing here is executed. */
 
 const approve = message<{ by: string }>("approve");
 const order = workflow("order", async (_, input: { id: string }) => ({ total: input.id.length }));

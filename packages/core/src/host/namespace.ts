@@ -1,30 +1,48 @@
-import type { EngineOptions } from "../engine/config.ts";
+import { ENGINE_KINDS, type EngineOptions } from "../engine/config.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { PawlError } from "../model/errors.ts";
+import { kinds, type OptionKinds } from "../model/option-check.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
 import { KvStore } from "../store/kv/kv-store.ts";
 
-/** Engines of a host never look around by themselves: whoever has the namespace is told of everything, and time is the alarm's. */
+/** Engines of a host need no polls: every call passes through the process that has the namespace, and deadlines are alarms. */
 const POLL = "1 hour";
 
 export type NamespaceOptions = Omit<EngineOptions, "store" | "poll">;
 
-/** An engine at work on a namespace. */
-export interface Opened {
+const { store: _store, poll: _poll, ...NAMESPACE } = ENGINE_KINDS;
+
+/** The kinds of these options, for each table that has them. */
+export const NAMESPACE_KINDS = NAMESPACE satisfies OptionKinds<NamespaceOptions>;
+
+export const KV_DRIVER = kinds.withMethods(
+  "a driver of the host's storage",
+  "get",
+  "set",
+  "delete",
+  "deletePrefix",
+  "list",
+  "batch",
+  "setAlarm",
+  "clearAlarm",
+);
+
+/** An open engine on a namespace. */
+export interface OpenEngine {
   readonly engine: Engine;
   readonly store: KvStore;
 }
 
 /**
- * Who has a namespace.
+ * The access of this process to a namespace.
  *
- * 1. At most one engine is open on it at a time in this process. One that works is shared with those who only ask.
- * 2. Opening, closing and asking without an open engine happen one after the other.
+ * 1. At most one engine is open at a time. Calls use the engine that executes the run, if there is one.
+ * 2. Opening, closing, and calls without an open engine run one after another.
  */
 export class Namespace {
   readonly #driver: KvDriver;
   readonly #runId: string;
-  #working: Opened | null = null;
+  #executing: OpenEngine | null = null;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(driver: KvDriver, runId: string) {
@@ -33,58 +51,58 @@ export class Namespace {
   }
 
   get isOpen(): boolean {
-    return this.#working !== null;
+    return this.#executing !== null;
   }
 
-  /** Opens it for work; whoever does that closes it. Nobody else asks before `begin` is done. */
-  open(options: NamespaceOptions, begin: (opened: Opened) => Promise<void>): Promise<Opened> {
-    return this.#inTurn(async () => {
-      if (this.#working !== null) {
+  /** Opens the namespace to execute the run. The caller must call `close`. Other calls wait until `start` has returned. */
+  open(options: NamespaceOptions, start: (opened: OpenEngine) => Promise<void>): Promise<OpenEngine> {
+    return this.#enqueue(async () => {
+      if (this.#executing !== null) {
         throw new PawlError(
           "RUN_HOSTED",
-          `run ${this.#runId} is at work in this process already; use the handle that you have, or evict it first`,
+          `run ${this.#runId} is already being executed in this process; use its handle, or evict it first`,
         );
       }
       const opened = await this.#create(options);
       try {
-        await begin(opened);
+        await start(opened);
       } catch (error) {
         await opened.engine.shutdown({ drainMs: 0 });
         throw error;
       }
-      this.#working = opened;
+      this.#executing = opened;
       return opened;
     });
   }
 
-  /** Lets work end for `drainMs`, gives back what is left, and lets go of the namespace. */
-  close(opened: Opened, drainMs: number): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.#working === opened) this.#working = null;
+  /** Gives running steps `drainMs` to complete, releases the runs, and closes the engine. */
+  close(opened: OpenEngine, drainMs: number): Promise<void> {
+    return this.#enqueue(async () => {
+      if (this.#executing === opened) this.#executing = null;
       await opened.engine.shutdown({ drainMs });
     });
   }
 
-  /** Asks the engine that works here, or one that is opened for this question alone and does no work. */
-  async ask<Answer>(question: (engine: Engine) => Promise<Answer>, options: NamespaceOptions): Promise<Answer> {
-    if (this.#working !== null) return await question(this.#working.engine);
-    return await this.#inTurn(async () => {
-      if (this.#working !== null) return await question(this.#working.engine);
+  /** Calls `action` with the engine that executes the run, or with one that is opened for this call and executes nothing. */
+  async use<Answer>(action: (engine: Engine) => Promise<Answer>, options: NamespaceOptions): Promise<Answer> {
+    if (this.#executing !== null) return await action(this.#executing.engine);
+    return await this.#enqueue(async () => {
+      if (this.#executing !== null) return await action(this.#executing.engine);
       const { engine } = await this.#create({ ...options, workflows: [] });
       try {
-        return await question(engine);
+        return await action(engine);
       } finally {
         await engine.shutdown({ drainMs: 0 });
       }
     });
   }
 
-  async #create(options: NamespaceOptions): Promise<Opened> {
+  async #create(options: NamespaceOptions): Promise<OpenEngine> {
     const store = new KvStore(this.#driver, this.#runId);
     return { store, engine: await createEngine({ ...options, poll: POLL, store }) };
   }
 
-  #inTurn<T>(call: () => Promise<T>): Promise<T> {
+  #enqueue<T>(call: () => Promise<T>): Promise<T> {
     const answer = this.#queue.then(call);
     this.#queue = answer.catch(() => undefined);
     return answer;
@@ -93,7 +111,7 @@ export class Namespace {
 
 const NAMESPACES = new WeakMap<KvDriver, Namespace>();
 
-/** The namespace behind a driver: the same for all who have it. */
+/** Returns the namespace of a driver. The same driver always has the same namespace. */
 export function namespaceOf(driver: KvDriver, runId: string): Namespace {
   const known = NAMESPACES.get(driver);
   if (known !== undefined) return known;

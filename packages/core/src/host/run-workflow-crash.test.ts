@@ -12,7 +12,7 @@ interface Crash {
   readonly died: Promise<void>;
 }
 
-/** The process dies at its n-th write, which the storage has made still when `applied`. */
+/** The driver of a process that dies at its n-th write. The write takes effect if `applied`. */
 function dyingAt(inner: MemoryDriver, write: number, applied: boolean): Crash {
   let died: () => void = () => undefined;
   const death = new Promise<void>((resolve) => {
@@ -44,8 +44,8 @@ function dyingAt(inner: MemoryDriver, write: number, applied: boolean): Crash {
 const OUTPUT = "5 boxes for ann";
 const EFFECTS = ["charge", "mail", "pack 5"];
 
-/** One life of a run, from its first process to its last; the first dies at a write. Gives its output and its effects. */
-async function live(crashAt: { readonly write: number; readonly applied: boolean }) {
+/** Executes a run to its end in several processes, of which the first dies at a write. Returns the output and the effects. */
+async function runToEnd(crashAt: { readonly write: number; readonly applied: boolean }) {
   const world = virtualWorld();
   const storage = memoryDriver();
   const effects: string[] = [];
@@ -72,7 +72,7 @@ async function live(crashAt: { readonly write: number; readonly applied: boolean
   const dead = { state: "dead", output: undefined } as const;
   let hasDied = false;
   for (let pass = 0; pass < 40; pass += 1) {
-    // Each process has a driver of its own.
+    // Each process has a separate driver.
     const driver = hasDied ? dyingAt(storage, Number.POSITIVE_INFINITY, false).driver : dying.driver;
     const death = dying.died.then(() => dead);
     const run = runWorkflow("order", order, undefined, driver, options);
@@ -85,28 +85,28 @@ async function live(crashAt: { readonly write: number; readonly applied: boolean
     }
     world.clock.set(Math.max(world.now(), storage.alarm?.at ?? 0));
   }
-  throw new Error("the run does not end");
+  throw new Error("the run did not end");
 }
 
 it.each([true, false])(
   "a run survives a crash at each write of its storage and alarm (applied: %s)",
   async (applied) => {
     let crashes = 0;
-    let again = 0;
+    let repeated = 0;
     for (let write = 1; ; write += 1) {
-      const { output, effects, hasDied } = await live({ write, applied });
+      const { output, effects, hasDied } = await runToEnd({ write, applied });
       expect(output, `write ${write}`).toBe(OUTPUT);
       if (!hasDied) {
         expect(effects).toEqual(EFFECTS);
         break;
       }
       crashes += 1;
-      again += effects.length - EFFECTS.length;
+      repeated += effects.length - EFFECTS.length;
       expect([...new Set(effects)], `write ${write}`).toEqual(EFFECTS);
-      // Those that were under way when the process died: two run beside each other at most.
+      // Steps that were running when the process died are repeated: at most two run in parallel.
       expect(effects.length, `write ${write}`).toBeLessThanOrEqual(EFFECTS.length + 2);
     }
     expect(crashes).toBeGreaterThan(15);
-    expect(again).toBeGreaterThan(0);
+    expect(repeated).toBeGreaterThan(0);
   },
 );

@@ -21,7 +21,7 @@ const trial = workflow("trial", async (ctx, email: string) => {
   return answer.timedOut ? `${email} left` : `${email} chose ${answer.value}`;
 });
 
-/** A host in a few lines: runs the workflow again whenever the alarm has come, until the run has ended. */
+/** A minimal host: executes the workflow whenever the alarm fires, until the run has ended. */
 async function untilEnd<Output>(
   driver: MemoryDriver,
   world: VirtualWorld,
@@ -32,14 +32,14 @@ async function untilEnd<Output>(
     if (state === "completed") return output;
     if (state === "failed" || state === "cancelled") return error?.message;
     const { alarm } = driver;
-    if (alarm === null) throw new Error(`the run is ${state}, and no alarm is set`);
+    if (alarm === null) throw new Error(`the run is ${state} and no alarm is set`);
     world.clock.set(Math.max(world.now(), alarm.at));
   }
-  throw new Error("the run does not end");
+  throw new Error("the run did not end");
 }
 
 describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => {
-  it("runs to its end and gives its output; nothing is left to be woken for", async () => {
+  it("a workflow runs to its end, returns its output and clears the alarm", async () => {
     const driver = memoryDriver();
     const run = runWorkflow("greeting", greet, "ann", driver, { mode });
     const output = { text: "hello ann" };
@@ -68,7 +68,7 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     expect([runs, driver.entries()]).toEqual([1, before]);
   });
 
-  it("keeps the input that it was started with", async () => {
+  it("an existing run keeps its first input", async () => {
     const driver = memoryDriver();
     const echo = workflow("echo", async (ctx, input: string) => {
       await ctx.listen("go");
@@ -80,7 +80,7 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     expect(await runWorkflow("run", echo, "second", driver, { mode }).result).toMatchObject({ output: "first" });
   });
 
-  it("runs its children in the same namespace", async () => {
+  it("children run in the namespace of their parent", async () => {
     const child = workflow("child", (ctx, n: number) => ctx.step("double", () => n * 2));
     const parent = workflow("parent", async (ctx) => {
       const all = await Promise.all([1, 2, 3].map((n) => ctx.child(child, n, { name: `child ${n}` })));
@@ -92,7 +92,7 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     });
   });
 
-  it("can be cancelled while it waits; what it did is undone by the next who runs it", async () => {
+  it("a waiting run that is cancelled is rolled back at its next execution", async () => {
     const driver = memoryDriver();
     const undone: string[] = [];
     const booking = workflow("booking", async (ctx) => {
@@ -108,7 +108,7 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     expect(await last.cancel()).toBe(false);
   });
 
-  it("is not run twice at a time on one driver", async () => {
+  it("a second runWorkflow on the same driver is rejected", async () => {
     const driver = memoryDriver();
     const first = runWorkflow("run", greet, "ann", driver, { mode });
     await expect(runWorkflow("run", greet, "ann", driver, { mode }).result).rejects.toMatchObject({
@@ -127,15 +127,15 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     expect(driver.entries()).toEqual(before);
   });
 
-  it("fails where the storage does, with what it threw", async () => {
+  it("the result rejects with the storage's error", async () => {
     const driver = { ...through(memoryDriver()), batch: () => Promise.reject(new Error("no disk")) };
     const options = { mode, log, storageRetryPolicy: { maxAttempts: 1 } };
     await expect(runWorkflow("run", greet, "ann", driver, options).result).rejects.toThrow(/no disk/);
   });
 });
 
-describe("a run that yields", () => {
-  it("says until when it sleeps, sets the alarm, and goes on when it has come", async () => {
+describe("mode yield", () => {
+  it("a sleeping run returns its wake-up time, sets the alarm, and resumes after it", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     const at = world.now() + 30 * 24 * HOUR;
@@ -153,13 +153,13 @@ describe("a run that yields", () => {
     expect(driver.alarm).toBeNull();
   });
 
-  it("ends with a timeout when nothing came", async () => {
+  it("a wait times out when no message arrives", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     expect(await untilEnd(driver, world, () => runWorkflow("t", trial, "bob", driver, { world }))).toBe("bob left");
   });
 
-  it("waits for the next try of a step outside", async () => {
+  it("a run is released while a step waits for its next attempt", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     const attempts: number[] = [];
@@ -176,7 +176,7 @@ describe("a run that yields", () => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  it("writes nothing for a pass in which nothing happens but who has it", async () => {
+  it("an execution without progress writes nothing", async () => {
     const driver = memoryDriver();
     const waits = workflow("waits", async (ctx) => {
       for (let n = 0; n < 20; n += 1) await ctx.step(`step ${n}`, () => n);
@@ -184,12 +184,12 @@ describe("a run that yields", () => {
     });
     await runWorkflow("w", waits, undefined, driver).result;
     const writes: KvWrite[] = [];
-    const noting = { ...through(driver), batch: async (batch: readonly KvWrite[]) => void writes.push(...batch) };
-    await runWorkflow("w", waits, undefined, noting).result;
+    const recording = { ...through(driver), batch: async (batch: readonly KvWrite[]) => void writes.push(...batch) };
+    await runWorkflow("w", waits, undefined, recording).result;
     expect(writes).toEqual([]);
   });
 
-  it("keeps each name once, however often it is used", async () => {
+  it("a name is stored once, even if many records use it", async () => {
     const driver = memoryDriver();
     const looping = workflow("looping", async (ctx) => {
       await ctx.loop({
@@ -208,11 +208,11 @@ describe("a run that yields", () => {
       "rounds",
       "a step with a long name",
     ]);
-    const again = runWorkflow("l", looping, undefined, memoryDriver(driver.entries()));
-    expect((await again.result).state).toBe("completed");
+    const copy = runWorkflow("l", looping, undefined, memoryDriver(driver.entries()));
+    expect((await copy.result).state).toBe("completed");
   });
 
-  it("is woken through its alarm", async () => {
+  it("wake sets the alarm of a run that is not executed", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     const run = runWorkflow("trial", trial, "ann", driver, { world });
@@ -221,7 +221,7 @@ describe("a run that yields", () => {
     expect(driver.alarm).toEqual({ runId: "trial", at: world.now() });
   });
 
-  it("hears of events in its namespace", async () => {
+  it("an event emitted in the namespace reaches a released run", async () => {
     const driver = memoryDriver();
     const waits = workflow("waits", async (ctx) => (await ctx.awaitEvent<string>("news")).value);
     const run = runWorkflow("w", waits, undefined, driver);
@@ -231,8 +231,8 @@ describe("a run that yields", () => {
   });
 });
 
-describe("a run that stays", () => {
-  it("goes on by itself when its time has come, and its alarm is set meanwhile", async () => {
+describe("mode live", () => {
+  it("a live run has an alarm while it sleeps and resumes by itself", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     const run = runWorkflow("trial", trial, "ann", driver, { mode: "live", world, lease: "60 days" });
@@ -244,14 +244,14 @@ describe("a run that stays", () => {
     expect(await run.result).toMatchObject({ state: "completed", output: "ann chose basic" });
   });
 
-  it("gets what it is sent at once, before it has begun", async () => {
+  it("a message sent before the run starts is received", async () => {
     const echo = workflow("echo", async (ctx) => (await ctx.listen<string>("say")).value);
     const run = runWorkflow("e", echo, undefined, memoryDriver(), { mode: "live" });
     expect((await run.message("say", "hello")).kind).not.toBe("targetNotFound");
     expect((await run.result).output).toBe("hello");
   });
 
-  it("is evicted where it waits, and goes on elsewhere", async () => {
+  it("a waiting run that is evicted resumes elsewhere", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     const run = runWorkflow("trial", trial, "ann", driver, { mode: "live", world });
@@ -264,7 +264,7 @@ describe("a run that stays", () => {
     );
   });
 
-  it("is evicted in the middle of a step, which runs again; the alarm asks for it at once", async () => {
+  it("a run evicted during a step is due at once and repeats the step", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     let runs = 0;
@@ -281,7 +281,7 @@ describe("a run that stays", () => {
     expect(await runWorkflow("l", long, undefined, driver, { world }).result).toMatchObject({ output: 2 });
   });
 
-  it("has an alarm for the case that its process dies while it works", async () => {
+  it("a working run has an alarm one lease ahead, in case its process dies", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     const endless = workflow("endless", (ctx) => ctx.step("wait", () => new Promise<void>(() => undefined)));
@@ -294,14 +294,14 @@ describe("a run that stays", () => {
   });
 });
 
-/** Lets go of a run whose step does not end. */
+/** Evicts a run with a step that never ends. */
 async function evictNow(run: RunningWorkflow<unknown>, world: VirtualWorld): Promise<void> {
   const evicted = run.evict({ drainMs: 0 });
   await world.advance("10 s");
   await evicted;
 }
 
-/** The driver's methods as an object that can be spread. */
+/** Returns the driver's methods as an object that can be spread. */
 function through(driver: KvDriver): KvDriver {
   return {
     get: (key) => driver.get(key),

@@ -1,48 +1,57 @@
 import type { EngineOptions } from "../engine/config.ts";
 import { PawlError } from "../model/errors.ts";
+import { kinds, optionTable, readOptions } from "../model/option-check.ts";
 import { isTerminal, type OpenWait, type Status } from "../model/run.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
+import { checkWorkflow } from "../workflow/workflow.ts";
 import { type HostedRun, hostedRun } from "./hosted-run.ts";
-import { type Namespace, type NamespaceOptions, namespaceOf, type Opened } from "./namespace.ts";
+import { NAMESPACE_KINDS, type Namespace, type NamespaceOptions, namespaceOf, type OpenEngine } from "./namespace.ts";
 
 export interface RunWorkflowOptions extends Omit<EngineOptions, "store" | "workflows" | "hotRuns" | "poll"> {
   /**
-   * `yield` (default): runs until there is nothing to do without time passing or something coming, and lets go of everything.
-   * `live`: stays until the run has ended.
+   * `yield` (default): executes the run until it waits for a time, a message or an event, then releases it.
+   * `live`: keeps the run in memory until it has ended.
    */
   readonly mode?: "yield" | "live";
-  /** Workflows that this one starts, as children or by `continueAs`. They run in the same namespace. */
+  /** Workflows that this workflow starts as children or by `continueAs`. They are executed in the same namespace. */
   readonly workflows?: readonly AnyWorkflow[];
 }
 
-/** Where a run is when `runWorkflow` lets go of it. */
+/** The state of a run when `runWorkflow` releases it. */
 export interface HostedResult<Output> {
   readonly state: Status;
-  /** Of a completed run. */
+  /** Undefined unless the run is completed. */
   readonly output: Output | undefined;
-  /** Of a failed or cancelled run; of a paused one, why it is. */
+  /** The error of a failed or cancelled run, or the reason of a paused run. Otherwise null. */
   readonly error: Error | null;
-  /** When the host has to run it again, epoch ms, unless something is sent before; the driver's alarm says the same. */
+  /** The time at which the host must execute the run again, in epoch ms. The driver's alarm has the same time. Null if there is none. */
   readonly sleepUntil: number | null;
-  /** What it waits for. */
+  /** The open waits of the run. */
   readonly waitingFor: readonly OpenWait[];
 }
 
-/** A run that is at work, or was until it let go. */
+/** A handle of a run that `runWorkflow` executes. */
 export interface RunningWorkflow<Output> extends HostedRun<Output> {
-  /** Resolves when the run has ended; in mode `yield`, when it waits; and when it was evicted. */
+  /** Resolves when the run has ended or was evicted; in mode `yield` also when the run waits. */
   readonly result: Promise<HostedResult<Output>>;
-  /** Lets go of it, so that it can be run elsewhere. Step bodies that are under way may end within `drainMs`, 10 s by default. */
+  /** Releases the run, so that it can be executed elsewhere. Running step bodies get `drainMs` to complete, 10 s by default. */
   evict(options?: { readonly drainMs?: number }): Promise<void>;
 }
+
+const { hotRuns: _hotRuns, ...KINDS } = NAMESPACE_KINDS;
+
+const OPTIONS = optionTable<RunWorkflowOptions>("runWorkflow", { ...KINDS, mode: kinds.oneOf("yield", "live") });
+const EVICT_OPTIONS = optionTable<{ readonly drainMs?: number }>("evict", {
+  drainMs: kinds.number(0, Number.POSITIVE_INFINITY),
+});
 
 const DRAIN_MS = 10_000;
 
 /**
- * Runs one workflow in a namespace of the host's own storage: starts it, or goes on with it where it was. The host calls it
- * again when the driver's alarm comes.
+ * Executes one workflow in a namespace of the host's storage: starts the run, or resumes it. The host calls it again when the driver's
+ * alarm fires.
  *
  * ```ts
  * const run = runWorkflow("order-1", order, { cents: 499 }, driver);
@@ -54,30 +63,30 @@ export function runWorkflow<Input, Output>(
   workflow: Workflow<Input, Output>,
   input: Input,
   driver: KvDriver,
-  options: RunWorkflowOptions = {},
+  options?: RunWorkflowOptions,
 ): RunningWorkflow<Output> {
-  const { mode = "yield", workflows = [], ...rest } = options;
-  if (mode !== "yield" && mode !== "live") {
-    throw new PawlError("OPTION_INVALID", `mode is ${String(mode)}; it has to be yield or live`);
-  }
-  const all = [workflow as AnyWorkflow, ...workflows.filter((each) => each !== workflow)];
+  const { mode = "yield", workflows = [], ...rest } = readOptions(OPTIONS, options);
+  const own = checkWorkflow(workflow as AnyWorkflow);
+  const others = workflows.filter((each) => each !== workflow).map(checkWorkflow);
+  const all = [own, ...others];
   const settings = { ...rest, workflows: all, ...(mode === "yield" ? { hotRuns: 0 } : {}) };
   const handle = hostedRun<Output>(id, driver, settings);
   const hosting = new Hosting<Input, Output>(id, workflow, namespaceOf(driver, id), mode, settings);
   const result = hosting.run(input);
-  // Whoever asks for the result hears of its failure; nobody has to ask.
+  // The caller may ignore `result`, so its rejection must not be unhandled.
   result.catch(() => undefined);
   return {
     ...handle,
     result,
-    async evict({ drainMs = DRAIN_MS } = {}) {
+    async evict(given) {
+      const { drainMs = DRAIN_MS } = readOptions(EVICT_OPTIONS, given);
       hosting.evict(drainMs);
       await result;
     },
   };
 }
 
-/** One stay of a run in memory. */
+/** Executes a run until it is done or evicted. */
 class Hosting<Input, Output> {
   readonly #id: string;
   readonly #workflow: Workflow<Input, Output>;
@@ -85,8 +94,8 @@ class Hosting<Input, Output> {
   readonly #mode: "yield" | "live";
   readonly #options: NamespaceOptions;
   readonly #known: ReadonlySet<string>;
-  /** Asks whoever waits for the end of the work to look again. */
-  #look: () => void = () => undefined;
+  /** Wakes the loop of `#untilDone`. */
+  #wake: () => void = () => undefined;
   #evicted: { readonly drainMs: number } | null = null;
   #broken: { readonly error: unknown } | null = null;
 
@@ -107,69 +116,69 @@ class Hosting<Input, Output> {
 
   evict(drainMs: number): void {
     this.#evicted ??= { drainMs };
-    this.#look();
+    this.#wake();
   }
 
   async run(input: Input): Promise<HostedResult<Output>> {
     const opened = await this.#namespace.open(this.#options, async (fresh) => {
       this.#watch(fresh);
-      await this.#begin(fresh, input);
+      await this.#start(fresh, input);
     });
     try {
-      await this.#untilOver(opened);
+      await this.#untilDone(opened);
     } finally {
       await this.#namespace.close(opened, this.#evicted?.drainMs ?? 0);
     }
     return await this.#resultOf(opened);
   }
 
-  #watch({ engine, store }: Opened): void {
+  #watch({ engine, store }: OpenEngine): void {
     const broken = (error: unknown): void => {
       this.#broken ??= { error };
-      this.#look();
+      this.#wake();
     };
     engine.on("store.down", ({ error }) => broken(error));
     engine.on("engine.broken", ({ error }) => broken(error));
-    store.onWritten(() => this.#look());
+    store.onWritten(() => this.#wake());
   }
 
-  /** What a run was started with it keeps: its input is not looked at when it is there already. */
-  async #begin({ engine }: Opened, input: Input): Promise<void> {
+  /** Starts the run, unless it exists. An existing run keeps its input. */
+  async #start({ engine }: OpenEngine, input: Input): Promise<void> {
     const run = await engine.get(this.#id);
     if (run === null) {
       await engine.start(this.#workflow, input, { id: this.#id });
     } else if (run.workflow !== this.#workflow.name && run.generation === 0) {
-      const message = `the namespace holds run ${this.#id} of workflow ${run.workflow}; nothing was started`;
+      const message = `the namespace contains run ${this.#id} of workflow ${run.workflow}; no run was started`;
       throw new PawlError("RUN_EXISTS", message);
     }
   }
 
-  async #untilOver(opened: Opened): Promise<void> {
+  async #untilDone(opened: OpenEngine): Promise<void> {
     for (;;) {
-      const looked = new Promise<void>((resolve) => {
-        this.#look = resolve;
+      const changed = new Promise<void>((resolve) => {
+        this.#wake = resolve;
       });
       if (this.#broken !== null) throw this.#broken.error;
-      if (this.#evicted !== null || (await this.#isOver(opened))) return;
-      await looked;
+      if (this.#evicted !== null || (await this.#isDone(opened))) return;
+      await changed;
     }
   }
 
-  async #isOver({ engine, store }: Opened): Promise<boolean> {
+  async #isDone({ engine, store }: OpenEngine): Promise<boolean> {
     if (!(await store.isIdle((workflow) => this.#known.has(workflowKey(workflow))))) return false;
     if (this.#mode === "yield") return true;
     const status = (await engine.get(this.#id))?.status ?? "pending";
     return isTerminal(status) || status === "paused";
   }
 
-  async #resultOf({ engine, store }: Opened): Promise<HostedResult<Output>> {
+  async #resultOf({ engine, store }: OpenEngine): Promise<HostedResult<Output>> {
     const run = await engine.get(this.#id);
-    if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${this.#id} is not there any more`);
+    if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${this.#id} was removed from the namespace`);
     return {
       state: run.status,
       output: run.status === "completed" ? (run.output as Output) : undefined,
       error: run.error,
-      sleepUntil: await store.lookAt(),
+      sleepUntil: await store.nextWakeAt(),
       waitingFor: run.wait?.open ?? [],
     };
   }

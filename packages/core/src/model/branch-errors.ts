@@ -1,4 +1,4 @@
-/** What `ctx.join` rejects with: every branch has come to its end, and these failed. */
+/** `ctx.join` rejects with it after every branch has ended, if at least one failed. */
 export class JoinError extends Error {
   override readonly name = "JoinError";
   readonly code = "JOIN_FAILED";
@@ -9,7 +9,7 @@ export class JoinError extends Error {
   }
 }
 
-/** What `ctx.race` rejects with: no branch succeeded. */
+/** `ctx.race` rejects with it if every branch failed. */
 export class RaceError extends Error {
   override readonly name = "RaceError";
   readonly code = "RACE_FAILED";

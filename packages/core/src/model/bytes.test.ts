@@ -4,11 +4,11 @@ import { type Bytes, bufferBytes, fromBase64Url, plainBytes, toBase64Url } from 
 
 const kinds: readonly (readonly [string, Bytes])[] = [
   ["with Node's Buffer", bufferBytes(Buffer)],
-  ["with what every platform has", plainBytes],
+  ["with functions of every platform", plainBytes],
 ];
 
-describe.each(kinds)("text and bytes %s", (_name, { fromBase64, toBase64, utf8Length }) => {
-  test("are written, read and measured as they are everywhere", () => {
+describe.each(kinds)("conversions %s", (_name, { fromBase64, toBase64, utf8Length }) => {
+  test("base64 and UTF-8 lengths equal those of the platform", () => {
     const same = (bytes: Uint8Array): void => {
       const text = Buffer.from(bytes).toString("base64");
       expect(toBase64(bytes)).toBe(text);
@@ -25,11 +25,11 @@ describe.each(kinds)("text and bytes %s", (_name, { fromBase64, toBase64, utf8Le
   });
 });
 
-test("text comes back from base64 for addresses, which has nothing that means something there", () => {
+test("text survives base64url, which contains no character that URLs reserve", () => {
   const back = (text: string): void => {
     expect(toBase64Url(text)).toMatch(/^[\w-]*$/);
     expect(fromBase64Url(toBase64Url(text))).toBe(text);
   };
   fc.assert(fc.property(fc.string({ unit: "grapheme" }), back));
-  expect(() => fromBase64Url("@")).toThrow(/no base64/);
+  expect(() => fromBase64Url("@")).toThrow(/not base64/);
 });

@@ -1,17 +1,17 @@
-/** Text and bytes, with what the machine has. */
+/** Conversions between text and bytes, with the functions that the platform provides. */
 export interface Bytes {
   utf8Length(text: string): number;
   toBase64(bytes: Uint8Array): string;
-  /** Null where the text is not exactly what some bytes are written as. */
+  /** Null if the text is not canonical base64. */
   fromBase64(text: string): Uint8Array | null;
 }
 
 const TO_UTF8 = new TextEncoder();
 const FROM_UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
-/** Arguments of one call; more may not fit on the stack. */
+/** Maximum number of arguments of one call. More may not fit on the stack. */
 const CHUNK = 8_192;
 
-/** What every platform has. */
+/** Uses only functions that every platform has. */
 export const plainBytes: Bytes = {
   utf8Length: (text) => TO_UTF8.encode(text).length,
   toBase64(bytes) {
@@ -24,13 +24,13 @@ export const plainBytes: Bytes = {
       const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
       return plainBytes.toBase64(bytes) === text ? bytes : null;
     } catch {
-      // Not base64: the caller is told so by the answer.
+      // Not base64.
       return null;
     }
   },
 };
 
-/** The same with Node's Buffer, which is faster. It skips what is no base64, so the text is compared with what its bytes are written as. */
+/** Uses Node's Buffer, which is faster. Buffer skips invalid characters, so the decoded bytes are encoded again and compared. */
 export function bufferBytes(NodeBuffer: typeof Buffer): Bytes {
   return {
     utf8Length: (text) => NodeBuffer.byteLength(text),
@@ -46,18 +46,18 @@ const NodeBuffer: typeof Buffer | undefined = (globalThis as { readonly Buffer?:
 
 export const bytes: Bytes = NodeBuffer === undefined ? plainBytes : bufferBytes(NodeBuffer);
 
-/** What a Buffer inherits from; undefined where there is none. */
+/** The prototype of Buffer. Undefined if the platform has no Buffer. */
 export const BUFFER_PROTOTYPE: object | undefined = NodeBuffer?.prototype;
 
-/** Text as base64 that can be a part of an address. */
+/** Encodes text as base64url, which may be part of a URL. */
 export function toBase64Url(text: string): string {
   return bytes.toBase64(TO_UTF8.encode(text)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Throws where it is no such text. */
+/** Throws a TypeError if the text is not base64url. */
 export function fromBase64Url(text: string): string {
   const padded = text.replaceAll("-", "+").replaceAll("_", "/") + "=".repeat((4 - (text.length % 4)) % 4);
   const read = bytes.fromBase64(padded);
-  if (read === null) throw new TypeError("this is no base64");
+  if (read === null) throw new TypeError("not base64");
   return FROM_UTF8.decode(read);
 }

@@ -6,7 +6,7 @@ import { textOf } from "./payload-values.ts";
 
 const DAY_MS = 86_400_000;
 
-describe("a duration", () => {
+describe("parseDuration", () => {
   test.each<[unknown, number]>([
     [0, 0],
     [-0, 0],
@@ -78,8 +78,8 @@ describe("a duration", () => {
     ["NaN", "numbers with units"],
     ["Infinity", "numbers with units"],
     ["1 fortnight", "unit fortnight"],
-    ["1h 1h", "larger units come first"],
-    ["30m 1h", "larger units come first"],
+    ["1h 1h", "units must be in descending order"],
+    ["30m 1h", "units must be in descending order"],
     ["1 month", "vary in length"],
     ["2 years", "vary in length"],
     ["1y", "vary in length"],
@@ -96,15 +96,15 @@ describe("a duration", () => {
     ["-P1D", "numbers with units"],
     ["P1D 2h", "ISO 8601"],
     ["١s", "numbers with units"],
-    ["1s".repeat(1_000), "give ms"],
-    [null, "give ms"],
-    [undefined, "give ms"],
-    [{}, "give ms"],
-    [[5], "give ms"],
-    [5n, "give ms"],
-    [new Date(0), "give ms"],
-    [true, "give ms"],
-    [Symbol("s"), "give ms"],
+    ["1s".repeat(1_000), "pass ms"],
+    [null, "pass ms"],
+    [undefined, "pass ms"],
+    [{}, "pass ms"],
+    [[5], "pass ms"],
+    [5n, "pass ms"],
+    [new Date(0), "pass ms"],
+    [true, "pass ms"],
+    [Symbol("s"), "pass ms"],
   ];
 
   test.each(none.map(([value, reason]) => [textOf(value), value, reason] as const))(
@@ -113,20 +113,22 @@ describe("a duration", () => {
       expect(() => parseDuration(value, "timeout of step charge")).toThrow(
         expect.objectContaining({
           code: "DURATION_INVALID",
-          message: expect.stringMatching(new RegExp(`^timeout of step charge: .* is not a duration: .*${reason}`, "s")),
+          message: expect.stringMatching(
+            new RegExp(`^timeout of step charge must be a duration: .*${reason}.*; got `, "s"),
+          ),
         }),
       );
     },
   );
 
-  test("is named with its value in the error", () => {
+  test("the error about an invalid duration contains its name and value", () => {
     expect(() => parseDuration("1 fortnight", "timeout of step charge")).toThrow(
-      'timeout of step charge: "1 fortnight" is not a duration: the unit fortnight is none of ms, s, m, h, d, w',
+      'timeout of step charge must be a duration: unknown unit fortnight; use ms, s, m, h, d or w; got "1 fortnight"',
     );
-    expect(() => parseDuration(null, "sleep")).toThrow("sleep: null is not a duration: give ms");
+    expect(() => parseDuration(null, "sleep")).toThrow(/^sleep must be a duration: pass ms.*; got null$/);
   });
 
-  test("is a whole number of ms in range, or the typed error, whatever is given", () => {
+  test("any value is parsed to an integer number of ms in range, or gets the typed error", () => {
     const texts = fc.string({
       unit: fc.constantFrom("1", "0", ".", ",", " ", "d", "h", "m", "s", "P", "T", "W", "-", "e"),
     });
@@ -144,7 +146,7 @@ describe("a duration", () => {
     );
   });
 
-  test("is never shorter than what was asked", () => {
+  test("a parsed duration is never shorter than the requested one", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: DURATION_MS_MAX, noNaN: true }), (ms) => {
         const whole = parseDuration(ms, "it");
@@ -155,26 +157,26 @@ describe("a duration", () => {
   });
 });
 
-describe("a duration for people", () => {
+describe("durationText", () => {
   test.each([
-    [0, "0ms"],
-    [250, "250ms"],
-    [999, "999ms"],
-    [1_000, "1s"],
-    [1_500, "1.5s"],
-    [59_999, "59.9s"],
-    [60_000, "1m"],
-    [90_000, "1m 30s"],
-    [3_599_999, "59m 59s"],
-    [3_600_000, "1h"],
-    [2 * DAY_MS + 3 * 3_600_000 + 59_000, "2d 3h"],
-    [DAY_MS + 5 * 60_000, "1d"],
-    [400 * DAY_MS, "400d"],
+    [0, "0 ms"],
+    [250, "250 ms"],
+    [999, "999 ms"],
+    [1_000, "1 s"],
+    [1_500, "1.5 s"],
+    [59_999, "59.9 s"],
+    [60_000, "1 min"],
+    [90_000, "1 min 30 s"],
+    [3_599_999, "59 min 59 s"],
+    [3_600_000, "1 h"],
+    [2 * DAY_MS + 3 * 3_600_000 + 59_000, "2 d 3 h"],
+    [DAY_MS + 5 * 60_000, "1 d"],
+    [400 * DAY_MS, "400 d"],
   ])("%d ms is %s", (ms, text) => {
     expect(durationText(ms)).toBe(text);
   });
 
-  test("is a duration again, not longer and not much shorter", () => {
+  test("a formatted duration parses to at most the original and at least 95 % of it", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: DURATION_MS_MAX }), (ms) => {
         const again = parseDuration(durationText(ms), "it");

@@ -1,5 +1,5 @@
 import { PawlError } from "./errors.ts";
-import { textOf } from "./payload-values.ts";
+import { shortText } from "./payload-values.ts";
 
 /** Milliseconds, a text such as `10 minutes` or `1h 30m`, or ISO 8601 such as `PT10S`. */
 export type Duration = number | string;
@@ -32,7 +32,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map(
 );
 
 const VARYING = new Set(["mo", "mos", "month", "months", "y", "yr", "yrs", "year", "years"]);
-const VARYING_FLAW = "months and years vary in length; say it in days or weeks";
+const VARYING_FLAW = "months and years vary in length; use days or weeks";
 
 const TEXT_CHARACTERS_MAX = 100;
 const PART = /\s*(\d+(?:\.\d{1,9})?)\s*([a-z]+)\s*/iy;
@@ -43,20 +43,20 @@ const ISO = new RegExp(
   "i",
 );
 
-/** A number of a unit, as digits: decimals must not pass through binary fractions, or `1.1h` gets a millisecond more. */
+/** A number of a unit, as digits. Decimals are not converted to binary fractions, or `1.1h` would get a millisecond more. */
 interface Part {
   readonly digits: string;
   readonly unit: Unit;
 }
 
-/** A duration in whole ms, rounded up so that nothing happens early. `what` names it in the error. */
+/** Returns a duration in whole ms, rounded up so that nothing happens early. `what` names the value in errors. */
 export function parseDuration(value: unknown, what: string): number {
   if (typeof value === "number") {
-    if (!(value >= 0)) throw invalid(value, what, "give ms, 0 or more");
+    if (!(value >= 0)) throw invalid(value, what, "pass ms, 0 or more");
     return inRange(Math.ceil(value), value, what);
   }
   if (typeof value !== "string" || value.length > TEXT_CHARACTERS_MAX) {
-    throw invalid(value, what, "give ms, a text such as `10 minutes`, or ISO 8601 such as `PT10S`");
+    throw invalid(value, what, "pass ms, a text such as `10 minutes`, or ISO 8601 such as `PT10S`");
   }
   const parts = /^\s*p/i.test(value) ? isoParts(value, what) : wordParts(value, what);
   return inRange(sumMs(parts), value, what);
@@ -68,7 +68,7 @@ function inRange(ms: number, value: unknown, what: string): number {
   return ms + 0;
 }
 
-/** Units must shrink from part to part: `1h 1h` and `5m 1h` are slips, not durations. */
+/** Units must get smaller from part to part: `1h 1h` and `5m 1h` are typing errors, not durations. */
 function wordParts(text: string, what: string): readonly Part[] {
   const parts: Part[] = [];
   let unitMsLast = Number.POSITIVE_INFINITY;
@@ -76,12 +76,12 @@ function wordParts(text: string, what: string): readonly Part[] {
   for (let end = 0; end < text.length; end = PART.lastIndex) {
     const [, digits, word] = PART.exec(text) ?? [];
     if (digits === undefined || word === undefined) {
-      throw invalid(text, what, "give numbers with units, such as `10 minutes` or `1h 30m`");
+      throw invalid(text, what, "pass numbers with units, such as `10 minutes` or `1h 30m`");
     }
     if (VARYING.has(word.toLowerCase())) throw invalid(text, what, VARYING_FLAW);
     const unit = UNITS.get(word.toLowerCase());
-    if (unit === undefined) throw invalid(text, what, `the unit ${word} is none of ms, s, m, h, d, w`);
-    if (UNIT_MS[unit] >= unitMsLast) throw invalid(text, what, "larger units come first, each once");
+    if (unit === undefined) throw invalid(text, what, `unknown unit ${word}; use ms, s, m, h, d or w`);
+    if (UNIT_MS[unit] >= unitMsLast) throw invalid(text, what, "units must be in descending order, each at most once");
     unitMsLast = UNIT_MS[unit];
     parts.push({ digits, unit });
   }
@@ -102,7 +102,7 @@ function isoParts(text: string, what: string): readonly Part[] {
   });
 }
 
-/** Exact, in billionths of a ms; rounded up once, at the end. */
+/** Computes exactly, in billionths of a ms, and rounds up once at the end. */
 function sumMs(parts: readonly Part[]): number {
   let billionths = 0n;
   for (const { digits, unit } of parts) {
@@ -113,19 +113,23 @@ function sumMs(parts: readonly Part[]): number {
 }
 
 function invalid(value: unknown, what: string, flaw: string): PawlError {
-  const shown = typeof value === "string" ? JSON.stringify(value.slice(0, TEXT_CHARACTERS_MAX)) : textOf(value);
-  return new PawlError("DURATION_INVALID", `${what}: ${shown} is not a duration: ${flaw}`);
+  return new PawlError("DURATION_INVALID", `${what} must be a duration: ${flaw}; got ${shortText(value)}`);
 }
 
-/** A duration for people, by its two largest units: `2d 3h`, `1m 30s`, `1.5s`, `250ms`. Rounds down. */
+/** Formats a duration for messages by its two largest units: `2 d 3 h`, `1 min 30 s`, `1.5 s`, `250 ms`. Rounds down. */
 export function durationText(ms: number): string {
-  if (!(ms >= 1_000)) return `${Math.floor(ms)}ms`;
-  if (ms < 60_000) return `${Math.floor(ms / 100) / 10}s`;
+  if (!(ms >= 1_000)) return `${Math.floor(ms)} ms`;
+  if (ms < 60_000) return `${Math.floor(ms / 100) / 10} s`;
   const units: readonly Unit[] = ["d", "h", "m", "s"];
   const first = units.findIndex((unit) => ms >= UNIT_MS[unit]);
   const large = units[first] as Unit;
   const small = units[first + 1] as Unit;
   const rest = Math.floor((ms % UNIT_MS[large]) / UNIT_MS[small]);
-  const text = `${Math.floor(ms / UNIT_MS[large])}${large}`;
-  return rest === 0 ? text : `${text} ${rest}${small}`;
+  const text = `${Math.floor(ms / UNIT_MS[large])} ${shown(large)}`;
+  return rest === 0 ? text : `${text} ${rest} ${shown(small)}`;
+}
+
+/** `m` could be read as meters or months. */
+function shown(unit: Unit): string {
+  return unit === "m" ? "min" : unit;
 }

@@ -1,7 +1,7 @@
 import { PROCESS_ERRORS } from "./process-errors.ts";
 import { TESTING_ERRORS } from "./testing-errors.ts";
 
-/** The catalog: every code, what it means, what to do. The docs page is generated from it. `status` is for HTTP. */
+/** The catalog of error codes: their meaning and their remedy. The docs page is generated from it. `status` is the HTTP status. */
 export const ERRORS = {
   RUN_NOT_FOUND: {
     status: 404,
@@ -75,7 +75,7 @@ export const ERRORS = {
   },
   CHILD_GONE: {
     status: 409,
-    means: "Retention has removed a child whose end the run would wait for.",
+    means: "Retention has removed a child, and the run would wait for its end.",
     fix: "Choose a record before the child was started, or keep ended runs longer (`retention`).",
   },
   WORKFLOW_UNKNOWN: {
@@ -111,8 +111,9 @@ export const ERRORS = {
   },
   POISONED: {
     status: 500,
-    means: "The run crashed its workers `claimsMax` times without progress, so it failed.",
-    fix: "Find the cause in the step after the run's last record.",
+    means:
+      "The run lost its worker again and again without progress, the last times when no other suspect was beside it. So it failed.",
+    fix: "The worker crashed, or a step blocked its event loop longer than the lease: the message names that step if it is known. Otherwise find the cause in the step after the run's last record.",
   },
   STEP_TIMEOUT: {
     status: 504,
@@ -167,18 +168,31 @@ export const ERRORS = {
   ENGINE_BROKEN: {
     status: 500,
     means: "An internal invariant was violated, and the engine stopped before it wrote an invalid state.",
-    fix: "Report the message. A restart is safe: nothing invalid was written.",
+    fix: "Report the message and restart the process, or let `exitCodeWhenBroken` end it. A restart is safe: nothing invalid was written.",
   },
   STORE_UNAVAILABLE: {
     status: 503,
-    means: "The store did not reply within `storageRetryPolicy`. It is unknown whether the operation took effect.",
+    means:
+      "The store failed every attempt of `storageRetryPolicy`, or did not answer within `storageTimeout`. It is unknown whether the operation took effect.",
     fix: "Repeat the call with the same id when the store is back; the id prevents a second effect.",
   },
   STORE_UNSUPPORTED: {
     status: 500,
     means:
       "The store cannot be used: its library is too old, its schema is newer than this release, or its driver is not installed.",
-    fix: "The message states which, and what to install or change.",
+    fix: "Read the message; it states the reason and the remedy.",
+  },
+  STORE_LOST: {
+    status: 503,
+    means:
+      "The store's database file was deleted, moved or replaced while it was open, so further writes would be lost. The engine stopped.",
+    fix: "Put the file in its place, then restart the process. Stop all processes before you move or replace the file.",
+  },
+  STORE_FOREIGN_DRIVER: {
+    status: 503,
+    means:
+      "Another copy of the SQLite library in this process, or code that reads it as a plain file, has opened the store's file. That removes the store's locks, and commits could be lost, so the engine stopped.",
+    fix: "Open the file with `store.database()` or with `openDatabase` of `pawl/sqlite`, which use the library of the store, then restart the process.",
   },
   RESOURCE_UNAVAILABLE: {
     status: 503,
@@ -194,7 +208,13 @@ export const ERRORS = {
   TX_INVALID: {
     status: 400,
     means: "The value passed as `tx` is not an open transaction on the store's database.",
-    fix: "The message states what is wrong. Nothing was done.",
+    fix: "Read the message; it states the problem. Nothing was changed.",
+  },
+  TX_FOREIGN_DRIVER: {
+    status: 400,
+    means:
+      "The connection passed as `tx` uses another copy of the SQLite library than the store. Two copies in one process do not exclude each other: a commit of one can erase a commit of the other.",
+    fix: "Roll the transaction back, and use a connection of `store.database()` or of `openDatabase` of `pawl/sqlite`. Nothing was done.",
   },
   TX_ASYNC: {
     status: 400,
@@ -215,7 +235,8 @@ export const ERRORS = {
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
-    means: "A value is larger than `payloadBytesMax`, or one operation, such as a fork, holds more than a commit can.",
+    means:
+      "A value is larger than `payloadBytesMax`, or one operation, such as a fork, is larger than a commit can be.",
     fix: "Store it elsewhere and pass a reference, or raise the limit.",
   },
   PAYLOAD_CORRUPT: {
@@ -270,7 +291,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What the public API throws. Test `code`; the message says what happened, to which id, and what to do. */
+/** The error that the public API throws. Test its `code`; the message is for reading. */
 export class PawlError extends Error {
   override readonly name = "PawlError";
   readonly code: ErrorCode;
@@ -280,13 +301,13 @@ export class PawlError extends Error {
   }
 }
 
-/** Thrown by user code to say: this fails for good, do not try again. */
+/** Thrown by user code when retries are useless: the step fails permanently. */
 export class CriticalError extends Error {
   override readonly name = "CriticalError";
   readonly code = "CRITICAL";
 }
 
-/** Thrown by user code to say: undo what this run did, and fail. No `ctx.try` takes it for a value. */
+/** Thrown by user code to roll back the run's steps and fail the run. `ctx.try` does not catch it. */
 export class RollbackError extends Error {
   override readonly name = "RollbackError";
   readonly code = "ROLLBACK";

@@ -52,7 +52,7 @@ function ownCause(): Error {
   return error;
 }
 
-function holdsItself(): Error {
+function selfContaining(): Error {
   const error = with_(new Error("me"), { n: 1 });
   return with_(error, { self: error, list: [error, { error }], other: with_(new Error("other"), { back: error }) });
 }
@@ -69,7 +69,7 @@ function withoutStack(): Error {
   return error;
 }
 
-/** What was thrown, and what must be known of it afterwards. */
+/** Title, thrown value, and the fields that its failure must have. */
 const shapes: readonly (readonly [string, unknown, Partial<Failure>])[] = [
   ["an error", new Error("boom"), { name: "Error", message: "boom" }],
   ["an error without a message", new Error(), { name: "Error", message: "" }],
@@ -107,7 +107,7 @@ const shapes: readonly (readonly [string, unknown, Partial<Failure>])[] = [
   ["an error that is its own cause", ownCause(), { message: "own" }],
   ["a hundred causes", chain(100), { message: "cause 100" }],
   ["an aggregate", new AggregateError([new Error("1"), "2"], "both"), { name: "AggregateError", message: "both" }],
-  ["an error that holds itself", holdsItself(), { message: "me" }],
+  ["an error that contains itself", selfContaining(), { message: "me" }],
   [
     "properties that are no data",
     with_(new Error("e"), { fn: trap, response: new Response(), [Symbol("s")]: 1, kept: 1n }),
@@ -168,25 +168,25 @@ const shapes: readonly (readonly [string, unknown, Partial<Failure>])[] = [
   [
     "a proxy that throws from everything",
     new Proxy({}, { get: trap, ownKeys: trap, getPrototypeOf: trap }),
-    { name: "NonError", message: "a value was thrown that can't be read: trapped" },
+    { name: "NonError", message: "the thrown value cannot be read: trapped" },
   ],
 ];
 
-describe("what was thrown becomes a failure, and an error again", () => {
+describe("a thrown value survives conversion to a failure and back", () => {
   test.each(shapes)("%s", (_, thrown, expected) => {
     const failure = toFailure(thrown);
     expect(failure).toMatchObject(expected);
     expect(isFailure(failure)).toBe(true);
-    // Through a codec: as data, and as an error.
+    // The codec must keep the failure, as data and as an error.
     deepStrictEqual(codec.decode(codec.encode(failure, "failure")), failure);
     const error = toError(failure);
     expect(error).toBeInstanceOf(Error);
     deepStrictEqual(codec.decode(codec.encode(error, "failure")), error);
-    // Nothing more is lost the second time.
+    // A second conversion must lose nothing.
     deepStrictEqual(toFailure(error), failure);
   });
 
-  test("any data in the properties survives", () => {
+  test("data in the properties of an error survives", () => {
     const key = fc.oneof(
       fc.string(),
       fc.constantFrom("__proto__", "~", "code", "attempts", "errors", "toString", "details"),
@@ -208,8 +208,8 @@ describe("what was thrown becomes a failure, and an error again", () => {
   });
 });
 
-describe("an error made from a failure", () => {
-  test("is of the built-in class that its name says", () => {
+describe("toError", () => {
+  test("an error created from a failure has the built-in class of the failure's name", () => {
     for (const Native of [TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError]) {
       expect(toError(toFailure(new Native("x")))).toBeInstanceOf(Native);
     }
@@ -218,7 +218,7 @@ describe("an error made from a failure", () => {
     expect(aggregate.errors[0]).toBeInstanceOf(TypeError);
   });
 
-  test("has the stack of the first one, and lists only its properties", () => {
+  test("an error created from a failure has the original stack and lists only its own properties", () => {
     const first = new PaymentError(5);
     const error = toError(toFailure(first));
     expect(error.stack).toBe(first.stack);
@@ -226,7 +226,7 @@ describe("an error made from a failure", () => {
     deepStrictEqual(Object.keys(error), ["code", "amount"]);
   });
 
-  test("keeps eight causes", () => {
+  test("a failure stores a chain of at most eight causes", () => {
     let error: unknown = toError(toFailure(chain(100)));
     const messages: string[] = [];
     for (; error instanceof Error; error = error.cause) messages.push(error.message);
@@ -244,13 +244,13 @@ describe("an error made from a failure", () => {
   });
 
   test("a failure with itself as its cause keeps name and message at that place", () => {
-    const error = toError(toFailure(holdsItself())) as Error & { self: Error; other: Error & { back: Error } };
+    const error = toError(toFailure(selfContaining())) as Error & { self: Error; other: Error & { back: Error } };
     expect(error.self).toMatchObject({ name: "Error", message: "me" });
     deepStrictEqual(Object.keys(error.self), []);
     expect(error.other.back).toMatchObject({ message: "me" });
   });
 
-  test("shares nothing with what was thrown", () => {
+  test("a failure shares no object with the thrown error", () => {
     const thrown = with_(new Error("e"), { list: [1] }) as Error & { list: number[] };
     const failure = toFailure(thrown);
     thrown.list.push(2);
@@ -258,7 +258,7 @@ describe("an error made from a failure", () => {
   });
 });
 
-test("errors that hold each other many times over are described in bounded time", () => {
+test("errors that contain each other many times are described in bounded time", () => {
   const errors = Array.from({ length: 12 }, (_, index) => new Error(`e${index}`));
   for (const error of errors) with_(error, { errors, cause: errors[0] });
   const failure = toFailure(errors[1]);
@@ -266,7 +266,7 @@ test("errors that hold each other many times over are described in bounded time"
   expect(isFailure(codec.decode(codec.encode(failure, "failure")))).toBe(true);
 });
 
-test("a brief failure is small, whatever the failure is", () => {
+test("a brief failure of any failure is small", () => {
   const huge = "x".repeat(1_000_000);
   const brief = briefFailure({ name: huge, message: huge, code: huge, stack: huge, details: { huge }, attempts: 3 });
   expect(codec.encode(brief, "failure")?.length).toBeLessThan(4_000);

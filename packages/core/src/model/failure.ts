@@ -1,44 +1,44 @@
 import { DEPTH_MAX, isData } from "./payload-tree.ts";
 import { copyData, objectKind, ownKeys, ownProperty, read, textOf } from "./payload-values.ts";
 
-/** What was thrown, as data: what a journal keeps of an error, and what a replay makes one from. */
+/** A thrown value as data: a journal stores it, and a replay creates an error from it. */
 export interface Failure {
   readonly name: string;
   readonly message: string;
   readonly code?: string | number;
   readonly stack?: string;
   readonly cause?: Failure;
-  /** The other properties of the error that a payload can hold; of a value that is no error, the value as `thrown`. */
+  /** The other properties of the error that a payload can hold. For a thrown value that is not an error: the value, as `thrown`. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** How many times the step body was tried, where one was. */
+  /** The number of attempts of the step body, if there was a step. */
   readonly attempts?: number;
 }
 
-/** How many causes of causes are kept, and how deep errors in properties of errors. */
+/** Maximum length of a stored chain of causes, and maximum depth of errors in properties of errors. */
 const ERROR_DEPTH_MAX = 8;
-/** How many errors one failure keeps in full; those beyond keep their name and message. */
+/** Maximum number of errors that one failure stores in full. Further errors keep only name and message. */
 const ERRORS_MAX = 100;
 const DETAIL_DEPTH_MAX = 20;
-/** The longest chain of causes that is read back: failures of children of children are put together as data. */
+/** Maximum length of a decoded chain of causes. Failures of nested children are combined as data, so it exceeds ERROR_DEPTH_MAX. */
 const CAUSES_MAX = 100;
 const BRIEF_CHARACTERS_MAX = 1_000;
 
 interface Reading {
-  /** The errors that the one being read lies in. */
+  /** The errors that contain the error being read. */
   readonly ancestors: object[];
   errorsLeft: number;
 }
 
-/** Describes whatever was thrown. Never throws, whatever that does: proxies, getters, cycles. */
+/** Describes a thrown value. Never throws, even for proxies, throwing getters and cycles. */
 export function toFailure(thrown: unknown): Failure {
   try {
     return readFailure(thrown, { ancestors: [], errorsLeft: ERRORS_MAX });
   } catch (error) {
-    return { name: "NonError", message: `a value was thrown that can't be read: ${textOf(read(error, "message"))}` };
+    return { name: "NonError", message: `the thrown value cannot be read: ${textOf(read(error, "message"))}` };
   }
 }
 
-/** The least that can be said of a failure, for when the whole of it is too large to store. */
+/** Returns name, message, code and attempts, shortened. Used if the whole failure is too large to store. */
 export function briefFailure(failure: Failure): Failure {
   const { name, message, code, attempts } = failure;
   return {
@@ -53,7 +53,7 @@ function brief(text: string): string {
   return text.slice(0, BRIEF_CHARACTERS_MAX);
 }
 
-/** Whether a decoded value is a failure, its causes included. */
+/** Whether a decoded value, including its causes, is a failure. */
 export function isFailure(value: unknown): value is Failure {
   let current = value;
   for (let depth = 0; depth <= CAUSES_MAX; depth++) {
@@ -100,7 +100,7 @@ function readFailure(thrown: unknown, reading: Reading): Failure {
   };
 }
 
-/** Real errors, and objects that look like one. */
+/** True for errors and for objects with a message. */
 function isErrorLike(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   return objectKind(value) === "error" || typeof read(value, "message") === "string";
@@ -135,7 +135,7 @@ function readDetails(error: object, fields: ReadonlySet<string>, reading: Readin
   for (const key of ownKeys(error)) {
     const property = typeof key === "string" && !fields.has(key) ? ownProperty(error, key) : undefined;
     if (property === undefined || property.get !== undefined || property.set !== undefined) continue;
-    // AggregateError keeps what it aggregates in a property that is not enumerable.
+    // The `errors` of an AggregateError are not enumerable.
     if (!property.enumerable && !(key === "errors" && Array.isArray(property.value))) continue;
     if (isHoldable(property.value)) define(details, key, property.value, reading);
   }
@@ -147,7 +147,7 @@ function define(details: Record<string, unknown>, key: PropertyKey, value: unkno
   Object.defineProperty(details, key, { value: copy, enumerable: true, writable: true, configurable: true });
 }
 
-/** An error among the properties of another. One that holds itself, or is one too many, keeps its name and message. */
+/** Copies an error found in a property of another. An error that contains itself, or exceeds the maxima, keeps name and message. */
 function copyError(error: object, reading: Reading): Error {
   const whole = reading.ancestors.length <= ERROR_DEPTH_MAX && reading.errorsLeft > 0 && !isAncestor(error, reading);
   return toError(whole ? readFailure(error, reading) : nameAndMessage(error));
@@ -174,7 +174,7 @@ const NATIVE: ReadonlyMap<string, ErrorConstructor> = new Map<string, ErrorConst
   ["URIError", URIError],
 ]);
 
-/** A real error with everything the failure holds, its first stack included. */
+/** Creates an error with all fields of the failure, including the original stack. */
 export function toError(failure: Failure): Error {
   const error = createError(failure);
   const { name, code, stack, details = {}, attempts } = failure;
@@ -201,7 +201,7 @@ function show(error: Error, key: string, value: unknown): void {
   Object.defineProperty(error, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** As the language itself keeps these: they are not listed among the properties. */
+/** Defines a property as the language does: not enumerable. */
 function hide(error: Error, key: "name" | "stack", value: unknown): void {
   Object.defineProperty(error, key, { value, enumerable: false, writable: true, configurable: true });
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hash32, hash128 } from "./hash.ts";
 
-/** The hash of these texts is part of the durable format: ids that are stored were made from it. */
+/** The hashes are part of the durable format, because stored ids contain them. */
 test.each([
   ["", "f7bed5a15b576a1c5b576a1c5b576a1c", 3954623016],
   ["a", "2511c556a5d9f9a3a5d9f9a3a5d9f9a3", 2863223161],
@@ -32,7 +32,7 @@ test("similar texts have different hashes", () => {
   }
   for (let n = 0; n < 300; n++) texts.add("\0".repeat(n));
   expect(new Set([...texts].map(hash128)).size).toBe(texts.size);
-  // By chance, about n²/2^33 pairs of n texts have the same 32 bits: 2.6 here.
+  // Random hashes of n texts have about n²/2^33 equal pairs: 2.6 here.
   expect(texts.size - new Set([...texts].map(hash32)).size).toBeLessThan(15);
 });
 

@@ -1,9 +1,9 @@
 /**
- * MurmurHash3 (x86 variants) over the UTF-16 code units of a text, each as two bytes, low byte first. The same on every
- * platform, and fixed for good: ids that are stored depend on it. Not for security: collisions can be made on purpose.
+ * MurmurHash3 (x86 variants) over the UTF-16 code units of a text, each as two bytes, low byte first. The result is the same on every
+ * platform and must never change, because stored ids depend on it. Not for security: collisions can be constructed.
  */
 
-/** Arbitrary, fixed. */
+/** Arbitrary, but fixed. */
 const SEED = 0x9747b28c;
 
 function rotate(value: number, bits: number): number {
@@ -17,14 +17,14 @@ function finish(value: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/** Two code units from `index` on as one word; what lies behind the end is zero. */
+/** Returns two code units from `index` on as one word. Units behind the end are 0. */
 function wordAt(text: string, index: number): number {
   const low = index < text.length ? text.charCodeAt(index) : 0;
   const high = index + 1 < text.length ? text.charCodeAt(index + 1) : 0;
   return low | (high << 16);
 }
 
-/** A number in [0, 2^32). */
+/** Returns an integer in [0, 2^32). */
 export function hash32(text: string): number {
   const scramble = (word: number): number => Math.imul(rotate(Math.imul(word, 0xcc9e2d51), 15), 0x1b873593);
   const whole = text.length & ~1;
@@ -36,13 +36,13 @@ export function hash32(text: string): number {
   return finish(hash ^ (text.length * 2)) >>> 0;
 }
 
-/** How each of the four words of a block is scrambled, by its place. */
+/** The four words of a block are scrambled with different constants. */
 const scramble1 = (word: number): number => Math.imul(rotate(Math.imul(word, 0x239b961b), 15), 0xab0e9789);
 const scramble2 = (word: number): number => Math.imul(rotate(Math.imul(word, 0xab0e9789), 16), 0x38b34ae5);
 const scramble3 = (word: number): number => Math.imul(rotate(Math.imul(word, 0x38b34ae5), 17), 0xa1e38b93);
 const scramble4 = (word: number): number => Math.imul(rotate(Math.imul(word, 0xa1e38b93), 18), 0x239b961b);
 
-/** 32 hexadecimal digits. */
+/** Returns 32 hexadecimal digits. */
 export function hash128(text: string): string {
   let a = SEED;
   let b = SEED;
@@ -55,7 +55,7 @@ export function hash128(text: string): string {
     c = (Math.imul(rotate(c ^ scramble3(wordAt(text, index + 4)), 15) + d, 5) + 0x96cd1c35) | 0;
     d = (Math.imul(rotate(d ^ scramble4(wordAt(text, index + 6)), 13) + a, 5) + 0x32ac3b17) | 0;
   }
-  // A word of zeros scrambles to zero: the places behind the end change nothing.
+  // A word of zeros scrambles to zero, so words behind the end change nothing.
   a ^= scramble1(wordAt(text, whole));
   b ^= scramble2(wordAt(text, whole + 2));
   c ^= scramble3(wordAt(text, whole + 4));

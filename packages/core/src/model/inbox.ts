@@ -1,47 +1,47 @@
 import type { Payload, TerminalStatus, Undo } from "./run.ts";
 
-/** What becomes of messages that a run has not received when it ends. */
+/** What happens to a message that the run has not received when it ends. */
 export type LeftoverPolicy = "discard" | "broadcast" | "deadLetter";
 
-/** What lies in a run's inbox until the run receives it. */
+/** A message, event, end of a child or cancel that a run has not received yet. */
 export interface InboxEntry {
   /** 1, 2, 3 … per run, in order of arrival. */
   readonly n: number;
   readonly kind: "message" | "event" | "child" | "cancel";
   /** Unique per run. */
   readonly id: string;
-  /** The message's name, the event's topic, the child's location; empty for a cancel. */
+  /** The message's name, the event's topic, or the child's location. Empty for a cancel. */
   readonly name: string;
   readonly value: Payload;
-  /** For a child: how it ended. */
+  /** For the end of a child: its status. Otherwise null. */
   readonly status: string | null;
   readonly at: number;
   readonly onTargetTerminated: LeftoverPolicy;
 }
 
-/** A message or event that nobody could receive. */
+/** A message or event that no run could receive. */
 export interface DeadLetter {
   readonly id: string;
   readonly kind: "message" | "event";
-  /** The run it was meant for, or the topic. */
+  /** The run that the message was sent to, or the topic of the event. */
   readonly target: string;
   readonly name: string;
   readonly value: Payload;
   readonly reason: "targetNotFound" | "targetTerminated" | "overflow" | "expired";
-  /** The target's status when that was the reason. */
+  /** The target's status if `reason` is `targetTerminated`. */
   readonly status: string | null;
   readonly sentAt: number;
   readonly deadAt: number;
 }
 
-/** How a child has ended, as its parent hears: `undoable` is completed, with something that can be undone. */
+/** The status that a child's parent receives. `undoable`: completed, with steps that can be rolled back. */
 export type ChildEndStatus = TerminalStatus | "undoable";
 
 export function childEndStatus(status: TerminalStatus, undo: Undo): ChildEndStatus {
   return status === "completed" && undo === "some" ? "undoable" : status;
 }
 
-/** The id of the entry that tells a parent of a child's end. A location holds no bare `%`, so an escaped colon keeps the ids of different children apart. */
+/** The id of the inbox entry for a child's end. Colons are escaped, so ids of different children differ: a location contains no bare `%`. */
 export function childEndId(location: string, child: string): string {
   return `child:${location.replaceAll(":", "%3A")}:${child}`;
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nameSegment, nextLocation, type Scope, scopeAt, segmentName } from "./location.ts";
 
-/** Names with many of the characters that mean something in a location. */
+/** Names with many characters that are reserved in locations. */
 const name = fc.oneof(
   fc.string({ minLength: 1, unit: fc.constantFrom("a", "/", "%", "#", "~", "2", "F", "5", "3", "7", "E") }),
   fc.string({ minLength: 1, unit: "binary" }),
@@ -12,7 +12,7 @@ function inside(location: string): Scope {
   return scopeAt(`${location}/`);
 }
 
-describe("a segment", () => {
+describe("segments", () => {
   test.each([
     ["charge", "charge"],
     ["a/b", "a%2Fb"],
@@ -26,7 +26,7 @@ describe("a segment", () => {
     expect(segmentName(segment)).toBe(text);
   });
 
-  test("gives its name back, with or without a number", () => {
+  test("a segment decodes to its name, with or without a number", () => {
     fc.assert(
       fc.property(name, fc.integer({ min: 2, max: 1_000 }), (text, count) => {
         expect(segmentName(nameSegment(text))).toBe(text);
@@ -36,7 +36,7 @@ describe("a segment", () => {
     );
   });
 
-  test("holds nothing that means something in a location", () => {
+  test("a segment contains no reserved character", () => {
     fc.assert(
       fc.property(name, (text) => {
         expect(nameSegment(text)).not.toMatch(/[/~#]/);
@@ -46,12 +46,12 @@ describe("a segment", () => {
 });
 
 describe("locations", () => {
-  test("number a name that is used again in its scope", () => {
+  test("a name used again in its scope gets a number", () => {
     const scope = scopeAt("");
     expect(["a", "b", "a", "a", "b"].map((each) => nextLocation(scope, each))).toEqual(["a", "b", "a#2", "a#3", "b#2"]);
   });
 
-  test("number each scope by itself", () => {
+  test("each scope numbers its names separately", () => {
     const outer = scopeAt("");
     const first = inside(nextLocation(outer, "loop"));
     const second = inside(nextLocation(outer, "loop"));
@@ -60,7 +60,7 @@ describe("locations", () => {
     expect(nextLocation(first, "a")).toBe("loop/a#2");
   });
 
-  test("take names of Object's own for names", () => {
+  test("names of Object's properties are ordinary names", () => {
     const scope = scopeAt("");
     for (const each of ["__proto__", "constructor", "toString"]) {
       expect(nextLocation(scope, each)).toBe(each);
@@ -68,7 +68,7 @@ describe("locations", () => {
     }
   });
 
-  test("locations in one scope are all different, whatever their names are", () => {
+  test("all locations of one scope are different", () => {
     fc.assert(
       fc.property(fc.array(name, { maxLength: 30 }), (names) => {
         const scope = scopeAt("");
@@ -78,7 +78,7 @@ describe("locations", () => {
     );
   });
 
-  test("are different texts when their paths of names and numbers differ", () => {
+  test("different paths of names and numbers have different locations", () => {
     const step = fc.tuple(name, fc.integer({ min: 1, max: 12 }));
     const path = fc.array(step, { minLength: 1, maxLength: 4 });
     const locate = (steps: readonly (readonly [string, number])[]): string => {
@@ -98,7 +98,7 @@ describe("locations", () => {
     );
   });
 
-  test("can be taken apart into their names", () => {
+  test("a location can be split into its names", () => {
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), (names) => {
         let scope = scopeAt("");

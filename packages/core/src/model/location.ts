@@ -1,34 +1,34 @@
 /**
- * The path of names to a command: `order/~3/charge`. Names are escaped, so no two paths of different names are the same
- * text; a name used again in its scope gets `#2`, `#3`.
+ * A location is the path of names to a command: `order/~3/charge`. Names are escaped, so paths of different names are different
+ * texts. A name that is used again in its scope gets `#2`, `#3`.
  */
 
 const RESERVED = /[%/~#]/g;
 
 const HAS_RESERVED = /[%/~#]/;
 
-/** A name as one segment of a location. */
+/** Escapes a name as one segment of a location. */
 export function nameSegment(name: string): string {
   if (!HAS_RESERVED.test(name)) return name;
   return name.replace(RESERVED, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** The name that a segment was made from, without its `#n`. */
+/** Returns the name that a segment was made from, without its `#n`. */
 export function segmentName(segment: string): string {
   const end = segment.indexOf("#");
   return decodeURIComponent((end < 0 ? segment : segment.slice(0, end)).replace(/%(?!(25|2F|7E|23))/g, "%25"));
 }
 
-/** A scope of names: knows which were used, and gives each command its location. */
+/** The names used in one scope of a program. A scope with few names uses little memory. */
 export interface Scope {
   readonly prefix: string;
-  /** The first name that was used. */
+  /** The first name. Null if none was used. */
   first: string | null;
-  /** All that were used, once there are several. */
+  /** All names, if there are 2 to FEW_MAX. */
   few: string[] | null;
-  /** The same, once there are many. */
+  /** All names, if there are more. */
   many: Set<string> | null;
-  /** How often those were used that were used again. */
+  /** How often each name was used, for names that were used more than once. */
   again: Map<string, number> | null;
 }
 
@@ -36,7 +36,7 @@ export function scopeAt(prefix: string): Scope {
   return { prefix, first: null, few: null, many: null, again: null };
 }
 
-/** The location of the next command of this name in the scope. */
+/** Returns the location of the scope's next command with this name. */
 export function nextLocation(scope: Scope, name: string): string {
   const segment = scope.prefix + nameSegment(name);
   if (use(scope, name)) return segment;
@@ -46,10 +46,10 @@ export function nextLocation(scope: Scope, name: string): string {
   return `${segment}#${count}`;
 }
 
-/** How many names are looked through one by one, which is faster than a set and takes less. */
+/** Up to this number of names an array is faster and smaller than a set. */
 const FEW_MAX = 16;
 
-/** Notes that the name is used; false: it was used before. */
+/** Adds a name. Returns false if it was used before. */
 function use(scope: Scope, name: string): boolean {
   if (scope.many !== null) {
     const { size } = scope.many;

@@ -11,36 +11,36 @@ import type {
   StoredDocument,
 } from "./transition.ts";
 
-/** What the owner of a run has to add to it since its last commit. The turn is the row's, which is known where it is decided. */
+/** Changes that the owner of a run collected since its last commit. The turn is set when the op is decided. */
 export type AppendOp = Append;
 
-/** An operator changes the journal of a run that it has read, and puts the run to work with it. */
+/** An operator action: changes the journal of a run and makes the run claimable. */
 export interface RewriteOp {
   readonly kind: "rewrite";
   readonly runId: string;
   readonly opId: string;
-  /** Of the run that was read. */
+  /** The epoch at which the run was read. */
   readonly epoch: number;
   readonly journal: JournalChange;
-  /** Null: the run stays on its version. */
+  /** Null if the run keeps its version. */
   readonly version: number | null;
-  /** What the run has to undo with the journal that it is given. */
+  /** The undo state that follows from the changed journal. */
   readonly undo: Undo;
   readonly posts: readonly Post[];
-  /** The run begins again with this, as after `continueAs`: of its journal only what is added stays. Left out: it goes on. */
+  /** Set for a restart: the run starts again as after `continueAs`, and its journal keeps only the added records. */
   readonly restart?: Omit<Extract<RunState, { status: "continued" }>, "status" | "at">;
 }
 
-/** One who has read a document puts another in its place, and tells a run of it in the same commit. */
+/** Replaces a document that was read, and sends a message to a run in the same commit. */
 export interface ReviseOp {
   readonly kind: "revise";
-  /** As it was read; null: there was none. */
+  /** The document as it was read. Null if it did not exist. */
   readonly seen: StoredDocument | null;
   readonly document: StoredDocument;
   readonly post: MessagePost | null;
 }
 
-/** An intent, as data. */
+/** A request to the engine, as data. */
 export type Op =
   | { readonly kind: "start"; readonly run: NewRun; readonly history?: RunHistory }
   | AppendOp
@@ -50,7 +50,7 @@ export type Op =
   | { readonly kind: "cancel"; readonly runId: string; readonly opId: string; readonly reason: Payload }
   | { readonly kind: "pause"; readonly runId: string; readonly opId: string; readonly reason: Payload }
   | { readonly kind: "resume"; readonly runId: string; readonly opId: string }
-  /** Takes a run from its owner, and lets nobody have it for a while. */
+  /** Takes a run from its owner and prevents claims of it for `forMs`. */
   | { readonly kind: "hold"; readonly runId: string; readonly opId: string; readonly forMs: number }
   | {
       readonly kind: "fail";
@@ -64,9 +64,9 @@ export type Op =
   | ReviseOp;
 
 export type SendOutcome =
-  /** The run was waiting for it. */
+  /** A waiting run received it. */
   | { readonly kind: "delivered" }
-  /** It lies in the run's inbox. */
+  /** Stored in the run's inbox. */
   | { readonly kind: "queued"; readonly id: string }
   | { readonly kind: "duplicate"; readonly id: string }
   | { readonly kind: "targetNotFound" }
@@ -76,33 +76,33 @@ export type EmitOutcome =
   | { readonly kind: "delivered"; readonly runs: number }
   | { readonly kind: "queued"; readonly id: string }
   | { readonly kind: "duplicate"; readonly id: string }
-  /** Nobody waited, and `deliver` was `afterWait`. */
+  /** No run waited, and `deliver` was `afterWait`. */
   | { readonly kind: "dropped" };
 
 export type ControlOutcome =
   | { readonly kind: "done" }
-  /** A cancel: the run undoes what it has done, then it is cancelled. */
+  /** Answer to a cancel: the run is rolled back first. */
   | { readonly kind: "compensating" }
-  /** The run ended first; nothing changed. */
+  /** The run had ended. Nothing changed. */
   | { readonly kind: "ended"; readonly status: TerminalStatus }
   | { readonly kind: "notFound" }
-  /** The run is in a status that this op does not apply to. */
+  /** The op does not apply to the run's status. */
   | { readonly kind: "refused"; readonly status: Status };
 
 /**
- * Why an owner's append was not applied: it owns the run no longer, or what it decided on has changed. `unsure`: it was applied,
- * and only the journal knows how.
+ * Why an owner's append was not applied: the writer does not own the run any more, or the decision is outdated. `unsure`: it was applied,
+ * and only the journal contains the result.
  */
 export type LostReason = "fenced" | "ended" | "gone" | "inbox" | "early" | "unsure";
 
-/** The answer to each kind of op. */
+/** The outcomes of each kind of op. */
 export interface Outcomes {
   start: { readonly kind: "started" } | { readonly kind: "exists"; readonly status: Status };
-  /** `again`: it was there already, brought by an earlier sending. */
+  /** `again` is true if an earlier attempt had applied it. */
   append:
     | { readonly kind: "appended"; readonly again: boolean }
     | { readonly kind: "lost"; readonly reason: LostReason }
-    /** Its code threw: nothing changed. */
+    /** The user code threw. Nothing changed. */
     | { readonly kind: "threw"; readonly error: unknown };
   send: SendOutcome;
   emit: EmitOutcome;
@@ -114,7 +114,7 @@ export interface Outcomes {
   rewrite:
     | { readonly kind: "done" }
     | { readonly kind: "notFound" }
-    /** The run has changed since it was read; nothing was done. */
+    /** The run changed after it was read. Nothing was done. */
     | { readonly kind: "moved" };
   letter:
     | { readonly kind: "replayed"; readonly outcome: SendOutcome | EmitOutcome }
@@ -123,22 +123,112 @@ export interface Outcomes {
   documents: { readonly kind: "done" };
   revise:
     | { readonly kind: "done" }
-    /** It is not any more what was read; nothing changed. */
+    /** The document changed after it was read. Nothing was done. */
     | { readonly kind: "changed" }
-    /** The run that was to be told has ended, or is not there; nothing changed. */
+    /** The run that the post is sent to has ended, or does not exist. Nothing was done. */
     | { readonly kind: "ended"; readonly status: TerminalStatus | null };
 }
 
 export type OutcomeOf<O extends Op> = Outcomes[O["kind"]];
 
-/** What a decision about a run needs to know of it. */
+/** The fields of a run that a decision depends on. */
 export interface RunView {
   readonly id: string;
   readonly status: Status;
   readonly epoch: number;
   readonly turn: number;
-  /** The newest seq; known to the owner alone, -1 for others. */
+  /** The newest seq, if the caller owns the run. Otherwise -1. */
   readonly seq: number;
   readonly parent: Parent | null;
   readonly undo: Undo;
+}
+
+/** Returns the length of the payloads in an op. Its other fields are small. */
+export function opBytes(op: Op): number {
+  switch (op.kind) {
+    case "append":
+      return (
+        total(op.records, recordBytes) +
+        total(op.posts, postBytes) +
+        total(op.documents, documentBytes) +
+        (op.state === null ? 0 : stateBytes(op.state))
+      );
+    case "start":
+      return startBytes(op);
+    case "rewrite":
+      return (
+        total(op.journal.add, recordBytes) +
+        total(op.journal.restore, entryBytes) +
+        total(op.posts, postBytes) +
+        payloadBytes(op.restart?.input ?? null)
+      );
+    case "send":
+    case "emit":
+      return payloadBytes(op.post.value);
+    case "letter":
+      return payloadBytes(op.post?.value ?? null);
+    case "cancel":
+    case "pause":
+      return payloadBytes(op.reason);
+    case "fail":
+      return payloadBytes(op.failure);
+    case "documents":
+      return total(op.documents, documentBytes);
+    case "revise":
+      return (
+        payloadBytes(op.document.body) + payloadBytes(op.seen?.body ?? null) + payloadBytes(op.post?.value ?? null)
+      );
+    case "resume":
+    case "hold":
+      return 0;
+  }
+}
+
+export function postBytes(post: Post): number {
+  switch (post.kind) {
+    case "message":
+    case "event":
+      return payloadBytes(post.value);
+    case "start":
+      return startBytes(post);
+    case "childEnd":
+      return payloadBytes(post.outcome);
+    case "cancel":
+    case "closeChildren":
+      return payloadBytes(post.reason);
+  }
+}
+
+export function documentBytes(change: DocumentChange): number {
+  if ("put" in change) return payloadBytes(change.put.body);
+  return "create" in change ? payloadBytes(change.create.body) : 0;
+}
+
+function startBytes({ run, history }: { readonly run: { readonly input: Payload }; readonly history?: RunHistory }) {
+  const own = payloadBytes(run.input);
+  return history === undefined ? own : own + total(history.records, recordBytes) + total(history.inbox, entryBytes);
+}
+
+function stateBytes(state: RunState): number {
+  if ("outcome" in state) return payloadBytes(state.outcome);
+  if ("reason" in state) return payloadBytes(state.reason);
+  return "input" in state ? payloadBytes(state.input) : 0;
+}
+
+function recordBytes({ payload }: { readonly payload: Payload }): number {
+  return payloadBytes(payload);
+}
+
+function entryBytes({ value }: { readonly value: Payload }): number {
+  return payloadBytes(value);
+}
+
+function payloadBytes(payload: Payload): number {
+  return payload === null ? 0 : payload.length;
+}
+
+function total<Item>(items: readonly Item[], bytesOf: (item: Item) => number): number {
+  let bytes = 0;
+  for (const item of items) bytes += bytesOf(item);
+  return bytes;
 }

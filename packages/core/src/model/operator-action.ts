@@ -2,41 +2,41 @@ import type { JournalRecord, NewRecord } from "./record.ts";
 import type { Payload } from "./run.ts";
 
 /**
- * What somebody did to a run's history from outside. `origin` begins the journal of a run that has its history from another
- * run: it says whose.
+ * The kinds of operator actions. `origin` is the first record of a run whose history was copied from another run, and contains that
+ * run's id.
  */
 export type OperatorActionKind = "rewind" | "retry" | "fork" | "migrate" | "origin";
 
-/** An act, as its record tells it. */
+/** An operator action, as stored in its record. */
 export interface OperatorAction {
-  /** Says which call it was: the same call again is answered as before. */
+  /** Identifies the call. The same call again gets the same answer. */
   readonly id: string;
   readonly by: string | null;
   readonly why: string | null;
-  /** What it was done to: the record, version or run that the call named. */
+  /** The record, version or run that the call named. */
   readonly target: string;
 }
 
 /** Names are escaped, so no command has this location. */
-const ACT_LOCATION = "~";
+const ACTION_LOCATION = "~";
 
-/** The record of an act. Its detail is the kind, so that a replay needs not read its payload. */
+/** Returns the record of an action. Its detail is the kind, so a replay does not decode its payload. */
 export function operatorRecord(
   kind: OperatorActionKind,
   payload: Payload,
   times: { readonly startedAt: number; readonly at: number },
 ): NewRecord {
-  return { location: ACT_LOCATION, kind: "operator", outcome: "ok", payload, attempts: 0, ...times, detail: kind };
+  return { location: ACTION_LOCATION, kind: "operator", outcome: "ok", payload, attempts: 0, ...times, detail: kind };
 }
 
-/** The kind of act that a record tells of; null: it tells of something else. */
+/** Returns the kind of action that a record stores. Null if the record stores no action. */
 export function operatorActionOf({ kind, detail }: Pick<JournalRecord, "kind" | "detail">): OperatorActionKind | null {
   return kind === "operator" ? (detail as OperatorActionKind) : null;
 }
 
 /**
- * Whether the program goes other ways from the act on: what it asks for then is not what it asked for before, and its time is
- * the act's.
+ * Whether the program may behave differently after the action. Children and posts after it get new ids, and the program's time is the
+ * time of the action.
  */
 export function changesCourse(kind: OperatorActionKind): boolean {
   return kind === "rewind" || kind === "retry" || kind === "fork";

@@ -3,14 +3,14 @@ import { objectKind, pathStep } from "./payload-values.ts";
 
 const PATH_CHARACTERS_MAX = 200;
 
-/** A part of a container: its path within it, and either its value or why it has none that could be kept. */
+/** A part of a container, with its path step. It has a value, or a flaw that prevents storing it. */
 type Part =
   | { readonly kind: "value"; readonly step: string; readonly value: unknown }
   | { readonly kind: "flaw"; readonly step: string; readonly flaw: string };
 
 /**
- * Why a value is no data that a payload can hold, with the path of the culprit: `$.items[3].fn is a function`.
- * Descends into the first refused part until a value is refused for its own sake.
+ * Returns why a value cannot be stored, with the path of the unsupported part: `$.items[3].fn is a function`. Descends into the first
+ * unsupported part until a value is unsupported itself.
  */
 export function payloadRefusal(value: unknown): string {
   const ancestors: object[] = [];
@@ -27,30 +27,30 @@ export function payloadRefusal(value: unknown): string {
       if (part.kind === "flaw") return `${shortened(path)} ${part.flaw}`;
       current = part.value;
     }
-    return `${shortened(path)} would not come back the same`;
+    return `${shortened(path)} cannot be stored without loss`;
   } catch (error) {
-    return `${shortened(path)} can't be read: ${error instanceof Error ? error.message : "it throws"}`;
+    return `${shortened(path)} cannot be read: ${error instanceof Error ? error.message : "it throws"}`;
   }
 }
 
-/** A long path by its beginning and its end. */
+/** Shortens a long path to its beginning and its end. */
 function shortened(path: string): string {
   return path.length <= PATH_CHARACTERS_MAX
     ? path
     : `${path.slice(0, PATH_CHARACTERS_MAX / 2)}…${path.slice(-PATH_CHARACTERS_MAX / 2)}`;
 }
 
-/** What is wrong with a value itself, not with its parts. */
+/** Returns why a value is unsupported, apart from its parts. Null if only a part can be the reason. */
 function ownFlaw(value: unknown, ancestors: readonly object[]): string | null {
   if (typeof value === "function") return "is a function";
   if (typeof value === "symbol") return "is a symbol";
-  if (typeof value !== "object" || value === null) return "would not come back the same";
-  if (ancestors.includes(value)) return "is a cycle: it is inside itself";
+  if (typeof value !== "object" || value === null) return "cannot be stored without loss";
+  if (ancestors.includes(value)) return "is a cycle: it contains itself";
   if (ancestors.length >= DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels`;
   const kind = objectKind(value);
   if (kind === null) return `is an instance of ${className(value)}`;
   if (kind === "date" || kind === "map" || kind === "set") {
-    return hasOwnProperties(value) ? "has properties of its own that would be lost" : null;
+    return hasOwnProperties(value) ? "has extra properties, which would be lost" : null;
   }
   return null;
 }
@@ -58,7 +58,7 @@ function ownFlaw(value: unknown, ancestors: readonly object[]): string | null {
 function className(value: object): string {
   const maker: unknown = (value as { constructor?: unknown }).constructor;
   if (typeof maker === "function" && maker.name !== "") return maker.name;
-  return "a class without a name";
+  return "an anonymous class";
 }
 
 function refusedPart(container: object, depth: number): Part | null {
@@ -92,7 +92,7 @@ function* recordParts(record: object): Iterable<Part> {
     }
     const property = Object.getOwnPropertyDescriptor(record, key);
     const step = pathStep(key);
-    if (property === undefined) yield { kind: "flaw", step, flaw: "can't be read" };
+    if (property === undefined) yield { kind: "flaw", step, flaw: "cannot be read" };
     else if (!property.enumerable) yield { kind: "flaw", step, flaw: "is not enumerable" };
     else yield { kind: "value", step, value: Reflect.get(record, key) as unknown };
   }
@@ -108,7 +108,7 @@ function* listParts(list: readonly unknown[]): Iterable<Part> {
     (key) => typeof key === "symbol" || !(key === "length" || /^\d+$/.test(key)),
   );
   if (extra !== undefined) {
-    yield { kind: "flaw", step: "", flaw: `is an array with a property of its own: ${String(extra)}` };
+    yield { kind: "flaw", step: "", flaw: `is an array with an extra property: ${String(extra)}` };
   }
 }
 

@@ -6,37 +6,37 @@ import { TreeWalk } from "./payload-tree.ts";
 
 const codec = createCodec(null, { bytesMax: 2 ** 20, warnBytes: 2 ** 20, onLarge: () => {} });
 
-/** A record that reads otherwise after its properties were listed for the first time. */
+/** A record that returns other values after its properties were listed once. */
 function changing(first: object, then: object): object {
-  let asked = 0;
+  let listings = 0;
   return new Proxy(first, {
     ownKeys: () => {
-      asked += 1;
-      return Reflect.ownKeys(asked === 1 ? first : then);
+      listings += 1;
+      return Reflect.ownKeys(listings === 1 ? first : then);
     },
     getOwnPropertyDescriptor: (_, name) => {
-      const property = Reflect.getOwnPropertyDescriptor(asked === 1 ? first : then, name);
+      const property = Reflect.getOwnPropertyDescriptor(listings === 1 ? first : then, name);
       return property === undefined ? undefined : { ...property, configurable: true };
     },
-    get: (_, name) => Reflect.get(asked === 1 ? first : then, name) as unknown,
+    get: (_, name) => Reflect.get(listings === 1 ? first : then, name) as unknown,
   });
 }
 
-describe("the tree of a value that JSON has", () => {
+describe("the tree of a JSON value", () => {
   test.each<[string, unknown]>([
     ["a record of records and lists", { a: { b: [1, { c: null }] }, d: [[], {}], e: "x", f: false }],
     ["keys that look like numbers", { 2: "b", 1: "a", "01": "c" }],
     ["a key that is __proto__", JSON.parse('{"__proto__": {"a": 1}, "b": 2}')],
     ["a record without a prototype", Object.assign(Object.create(null), { a: 1 })],
-    ["what another realm made", runInContext("({ a: [1, { b: 2 }] })", createContext())],
+    ["an object of another realm", runInContext("({ a: [1, { b: 2 }] })", createContext())],
     ["a part that is shared", (() => [{ a: 1 }].flatMap((part) => [part, part]))()],
-  ])("is what its text gives: %s", (_, value) => {
+  ])("the tree equals the parsed text of the value: %s", (_, value) => {
     const walk = new TreeWalk(() => null);
     deepStrictEqual(walk.treeOf(value), JSON.parse(JSON.stringify(value)));
     expect(walk.hasTags).toBe(false);
   });
 
-  test("shares nothing with the value, nor does one part with another", () => {
+  test("a tree shares no object with the value or between its parts", () => {
     const part = { n: 1 };
     const { value } = codec.roundTrip({ list: [part, part], part }, "value");
     part.n = 2;
@@ -45,7 +45,7 @@ describe("the tree of a value that JSON has", () => {
     expect(copy.list[0]).not.toBe(copy.list[1]);
   });
 
-  test("is not made of what a value gives that is no data, whatever its properties say", () => {
+  test("an object that only imitates data by its properties is rejected", () => {
     const liar = new Proxy({ a: 1 }, { get: () => () => 1 });
     expect(() => codec.roundTrip(liar, "output of step a")).toThrow(
       expect.objectContaining({ code: "PAYLOAD_UNSUPPORTED", message: "output of step a: $.a is a function" }),
@@ -57,7 +57,7 @@ describe("the tree of a value that JSON has", () => {
     ["undefined", { a: undefined }],
     ["a number that JSON lacks", { a: -0 }],
     ["a tag", { "~": ["date", 1] }],
-  ])("is made of one state of it, whatever the value says later: %s", (_, then) => {
+  ])("a tree contains one state of a value that changes while it is read: %s", (_, then) => {
     for (const value of [changing({ a: 1 }, then), changing(then, { a: 1 })]) {
       const { payload, value: kept } = codec.roundTrip(value, "value");
       expect([{ a: 1 }, then]).toContainEqual(kept);
@@ -65,7 +65,7 @@ describe("the tree of a value that JSON has", () => {
     }
   });
 
-  test("has what getters give, each read once", () => {
+  test("each getter is read once", () => {
     let reads = 0;
     const value = {
       get count() {
@@ -81,7 +81,7 @@ describe("the tree of a value that JSON has", () => {
     expect(reads).toBe(2);
   });
 
-  test("a getter that encodes something itself disturbs nothing", () => {
+  test("a getter may encode another value", () => {
     const value = {
       first: new Date(1),
       get second() {

@@ -1,38 +1,38 @@
 import { bytes as bytesOf } from "./bytes.ts";
 import { objectKind } from "./payload-values.ts";
 
-/** How deep containers may lie in each other. A cycle is refused by this bound too, without a list of what was seen. */
+/** Maximum nesting of containers. It also rejects cycles, without a list of visited objects. */
 export const DEPTH_MAX = 500;
 export const VALUES_MAX = 10_000_000;
 
-/** The one key of an object that stands for a value JSON does not have. */
+/** The only key of an object that represents a value without a JSON form. */
 export const TAG = "~";
 
-/** The name of a tag. Written to stores: a name is never given another meaning. */
+/** The names of tags. They are stored, so a name must never change its meaning. */
 export type TagName = "undefined" | "number" | "bigint" | "date" | "map" | "set" | "bytes" | "error" | "object";
 
-/** The value, or a part of it, would not come back the same; `payloadRefusal` says which and why. */
+/** The value, or a part of it, cannot be stored without loss. `payloadRefusal` returns the part and the reason. */
 export class NotData extends Error {}
 
-/** It holds more than `VALUES_MAX` values, counting one that is shared as often as it is reached. */
+/** The value contains more than `VALUES_MAX` values. A shared value counts each time it is reached. */
 export class TooManyValues extends Error {}
 
 /**
- * Makes a tree of a value: what JSON.stringify is to write for it. The tree shares nothing with the value and each part is read
- * once, so what comes of it is one state of the value, whatever a getter or a proxy says the next time.
+ * Converts a value to the tree that JSON.stringify writes. The tree shares nothing with the value, and each part is read once, so the
+ * tree is one state of the value even if getters and proxies change their results.
  */
 export class TreeWalk {
   readonly #ofError: (error: object) => unknown;
   #valuesLeft = VALUES_MAX;
-  /** Whether a part of it is tagged: else the tree is a copy of the value. */
+  /** Whether the tree contains a tag. Without tags the tree is a copy of the value. */
   hasTags = false;
 
-  /** `ofError` gives what is kept of an error, as data. */
+  /** `ofError` converts an error to data. */
   constructor(ofError: (error: object) => unknown) {
     this.#ofError = ofError;
   }
 
-  /** `depth` is how deep the value lies already. Throws a NotData, a TooManyValues, or what reading the value throws. */
+  /** `depth` is the number of containers around the value. Throws NotData, TooManyValues, or the error of a getter or proxy. */
   treeOf(value: unknown, depth = 0): unknown {
     switch (typeof value) {
       case "string":
@@ -54,7 +54,7 @@ export class TreeWalk {
 
   #ofObject(value: object, depth: number): unknown {
     if (depth >= DEPTH_MAX) throw new NotData();
-    // Most are records: they need no look at what else they could be.
+    // Most objects are records, which need no further checks.
     if (Object.getPrototypeOf(value) === Object.prototype) return this.#ofRecord(value, depth);
     switch (objectKind(value)) {
       case "record":
@@ -71,16 +71,16 @@ export class TreeWalk {
       case "bytes":
         return this.#tag("bytes", bytesOf.toBase64(value as Uint8Array));
       case "error":
-        // What is kept has bounds of its own.
+        // The data of an error has separate bounds.
         return this.#tag("error", this.treeOf(this.#ofError(value)));
       case null:
         throw new NotData();
     }
   }
 
-  /** A record that has the tag's key itself is tagged, so that nobody takes it for a tag. */
+  /** A record that has the tag's key is tagged itself, so `revive` does not mistake it for a tag. */
   #ofRecord(record: object, depth: number): unknown {
-    // A spread makes own properties of all of them, `__proto__` too; assigning to an own property calls no setter.
+    // A spread makes every key an own property, even `__proto__`. Assigning to an own property calls no setter.
     const tree = { ...record } as Record<string, unknown>;
     const keys = Object.keys(tree);
     this.#count(keys.length);
@@ -90,13 +90,13 @@ export class TreeWalk {
       const partTree = this.treeOf(part, depth + 1);
       if (partTree !== part) tree[key] = partTree;
     }
-    // What is not enumerable, or has a symbol for a name, would be lost.
+    // Properties that are not enumerable or have a symbol as key would be lost.
     if (Object.getOwnPropertyNames(record).length !== keys.length) throw new NotData();
     if (Object.getOwnPropertySymbols(record).length > 0) throw new NotData();
     return keys.includes(TAG) ? this.#tag("object", tree) : tree;
   }
 
-  /** A hole would come back as a value, and a named property (the `index` of a match) would not come back at all. */
+  /** A hole would become a value, and a named property (such as the `index` of a match) would be lost. */
   #ofList(list: readonly unknown[], depth: number): unknown {
     this.#count(list.length);
     const tree: unknown[] = [];
@@ -142,7 +142,7 @@ export class TreeWalk {
   }
 }
 
-/** Whether a payload can hold the value. Never throws: what can't be read can't be held. */
+/** Whether a payload can contain the value. Never throws: a value that cannot be read cannot be stored. */
 export function isData(value: unknown, depth: number): boolean {
   try {
     new TreeWalk(() => null).treeOf(value, depth);
@@ -156,7 +156,7 @@ export function hasOwnProperties(value: object): boolean {
   return Reflect.ownKeys(value).length > 0;
 }
 
-/** Whether JSON has this number: it has no NaN, no Infinity and no -0. */
+/** Whether JSON can represent the number. It has no NaN, Infinity or -0. */
 function isJsonNumber(value: number): boolean {
   return value === 0 ? 1 / value > 0 : value - value === 0;
 }

@@ -1,13 +1,13 @@
 import { BUFFER_PROTOTYPE } from "./bytes.ts";
 
-/** One step of a path into a value, as in code: `.name`, `[3]`, `["a b"]`. */
+/** Formats one step of a path into a value as in code: `.name`, `[3]`, `["a b"]`. */
 export function pathStep(key: PropertyKey): string {
   if (typeof key === "number") return `[${key}]`;
   const name = String(key);
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-/** What a payload can hold of objects. A Buffer is `bytes`, an object without a prototype is a `record`. */
+/** The kinds of objects that a payload can contain. A Buffer is `bytes`, an object without a prototype is a `record`. */
 export type ObjectKind = "record" | "list" | "date" | "map" | "set" | "bytes" | "error";
 
 const KINDS: ReadonlyMap<unknown, ObjectKind> = new Map<unknown, ObjectKind>([
@@ -31,8 +31,8 @@ const KINDS_BY_NAME: ReadonlyMap<string, ObjectKind> = new Map<string, ObjectKin
 ]);
 
 /**
- * The kind of an object, or null when it is of no kind that a payload holds. A subclass is none: its class would be lost.
- * May throw what a proxy throws.
+ * Returns the kind of an object. Null if a payload cannot contain it. A subclass has no kind, because its class would be lost. May throw
+ * the error of a proxy.
  */
 export function objectKind(value: object): ObjectKind | null {
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -41,12 +41,12 @@ export function objectKind(value: object): ObjectKind | null {
   return isGenuine(value, kind) ? kind : null;
 }
 
-/** Errors of other realms, of a sandbox say, are no `instanceof Error`. */
+/** Errors of another realm, such as a sandbox, are not `instanceof Error`. */
 function isError(value: object): boolean {
   return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
 }
 
-/** The built-in classes of another realm (a sandbox) are other objects, but their constructors are native as well. */
+/** The built-in classes of another realm are different objects, but their constructors are native too. */
 function foreignKind(prototype: unknown): ObjectKind | undefined {
   const maker: unknown = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value;
   if (typeof maker !== "function" || maker.prototype !== prototype) return undefined;
@@ -56,7 +56,7 @@ function foreignKind(prototype: unknown): ObjectKind | undefined {
   return source === `function ${maker.name}() { [native code] }` ? kind : undefined;
 }
 
-/** Tells a real Map from an object that only has its prototype. */
+/** Distinguishes a real Map from an object that only has its prototype. */
 function isGenuine(value: object, kind: ObjectKind): boolean {
   switch (kind) {
     case "record":
@@ -75,16 +75,16 @@ function isGenuine(value: object, kind: ObjectKind): boolean {
   }
 }
 
-function answers(ask: () => unknown): boolean {
+function answers(call: () => unknown): boolean {
   try {
-    ask();
+    call();
     return true;
   } catch {
     return false;
   }
 }
 
-/** Reads of things that may be proxies or have getters that throw: what can't be read is as good as absent. */
+// The functions below also read proxies and objects with throwing getters. An unreadable property counts as absent.
 
 const TEXT_CHARACTERS_MAX = 200;
 
@@ -100,13 +100,21 @@ export function ownProperty(value: object, key: PropertyKey): PropertyDescriptor
   return attempt(() => Reflect.getOwnPropertyDescriptor(value, key), undefined);
 }
 
-/** Any value as a short text for people. A string is itself, whole. */
+/** Formats any value as a short text for messages. A string is returned whole. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "function") return "a function";
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
-  return attempt(() => objectText(value), "an object that can't be read");
+  return attempt(() => objectText(value), "an unreadable object");
+}
+
+const SHORT_CHARACTERS_MAX = 80;
+
+/** Any value as an error shows it: a text in quotes, and never long. */
+export function shortText(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value.slice(0, SHORT_CHARACTERS_MAX + 1)) : textOf(value);
+  return text.length > SHORT_CHARACTERS_MAX ? `${text.slice(0, SHORT_CHARACTERS_MAX)}…` : text;
 }
 
 function objectText(value: object): string {
@@ -127,15 +135,15 @@ function attempt<Result>(action: () => Result, otherwise: Result): Result {
 }
 
 /**
- * A copy of data that a payload can hold, equal to what encoding and decoding it gives: records are ordinary objects,
- * bytes are a Uint8Array of their own. `copyError` says what becomes of errors.
+ * Copies data. The copy equals the result of encoding and decoding: records are plain objects, bytes are a separate Uint8Array.
+ * `copyError` copies errors.
  */
 export function copyData(value: unknown, copyError: (error: object) => Error): unknown {
   if (typeof value !== "object" || value === null) return value;
   const copy = (part: unknown): unknown => copyData(part, copyError);
   switch (objectKind(value)) {
     case "record": {
-      // A spread makes own properties of all of them, `__proto__` too; assigning to an own property calls no setter.
+      // A spread makes every key an own property, even `__proto__`. Assigning to an own property calls no setter.
       const record = { ...value } as Record<string, unknown>;
       for (const key of Object.keys(record)) record[key] = copy(record[key]);
       return record;
@@ -153,6 +161,6 @@ export function copyData(value: unknown, copyError: (error: object) => Error): u
     case "error":
       return copyError(value);
     case null:
-      throw new TypeError("a value that is not data was to be copied");
+      throw new TypeError("cannot copy a value that is not data");
   }
 }

@@ -2,6 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import { createContext, runInContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { PawlError } from "./errors.ts";
 import { type Codec, type CodecHook, createCodec, type PayloadLimits } from "./payload.ts";
 
 const UNLIMITED: PayloadLimits = { bytesMax: 2 ** 30, warnBytes: 2 ** 30, onLarge: () => {} };
@@ -17,10 +18,10 @@ function nest(levels: number, wrap: (inner: unknown) => unknown): unknown {
   return value;
 }
 
-/** Its `deepStrictEqual` takes maps for different whose keys are like each other and whose values are not. */
+/** Bun's `deepStrictEqual` rejects equal maps that have similar keys with different values. */
 const ON_BUN = "bun" in process.versions;
 
-/** Keys that have been known to go wrong, among all others. */
+/** Any keys, with a preference for special ones. */
 const key = fc.oneof(
   fc.string({ unit: "binary", maxLength: 8 }),
   fc.constantFrom(
@@ -50,7 +51,7 @@ const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
       fc.boolean(),
       fc.constantFrom(null, undefined, -0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 5e-324),
       fc.bigInt(),
-      // assert.deepStrictEqual of Node 20 takes no two invalid dates for equal; they have a test of their own.
+      // deepStrictEqual of Node 20 considers two invalid dates different. They have a separate test.
       fc.date({ noInvalidDate: true }),
       fc.uint8Array(),
     ),
@@ -63,8 +64,8 @@ const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-describe("values that survive", () => {
-  test("any supported value comes back the same", () => {
+describe("supported values", () => {
+  test("any supported value decodes to an equal value", () => {
     fc.assert(
       fc.property(anyValue, (value) => {
         deepStrictEqual(throughText(value), value);
@@ -125,18 +126,18 @@ describe("values that survive", () => {
     ["keys that look like numbers", { 2: "b", 1: "a", "01": "c" }],
     ["a property named toJSON that is data", { toJSON: "x" }],
     ["the largest safe integers", [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, Number.MAX_VALUE]],
-  ])("%s", (_, value) => {
+  ])("%s decodes to an equal value", (_, value) => {
     deepStrictEqual(throughText(value), value);
     deepStrictEqual(codec.roundTrip(value, "value").value, value);
   });
 
-  test("an invalid date", () => {
+  test("an invalid date stays an invalid date", () => {
     const back = throughText({ at: new Date(Number.NaN) }) as { at: Date };
     expect(back.at).toBeInstanceOf(Date);
     expect(back.at.getTime()).toBe(Number.NaN);
   });
 
-  test("an own __proto__ stays a property and pollutes nothing, plain or beside a tag", () => {
+  test("an own __proto__ stays a property and changes no prototype", () => {
     for (const text of ['{"__proto__":{"admin":true}}', '{"a":{"~":["undefined",null]},"__proto__":{"admin":true}}']) {
       const value = codec.decode(text) as Record<string, unknown>;
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -147,29 +148,29 @@ describe("values that survive", () => {
     expect(({} as Record<string, unknown>).admin).toBe(undefined);
   });
 
-  test("an object without a prototype comes back as an ordinary one", () => {
+  test("an object without a prototype becomes a plain object", () => {
     const value: Record<string, unknown> = Object.assign(Object.create(null), { a: 1, b: undefined });
     deepStrictEqual(throughText(value), { a: 1, b: undefined });
   });
 
-  test("a Buffer comes back as a Uint8Array with memory of its own", () => {
+  test("a Buffer becomes a Uint8Array with separate memory", () => {
     const back = throughText({ file: Buffer.from("hällo") }) as { file: Uint8Array };
     expect(Object.getPrototypeOf(back.file)).toBe(Uint8Array.prototype);
     expect(new TextDecoder().decode(back.file)).toBe("hällo");
     expect(back.file.buffer.byteLength).toBe(back.file.byteLength);
   });
 
-  test("a view into a larger buffer keeps only what it shows", () => {
+  test("a view of a larger buffer is stored without the rest of the buffer", () => {
     const view = new Uint8Array(new Uint8Array([1, 2, 3, 4, 5]).buffer, 1, 3);
     deepStrictEqual(throughText(view), new Uint8Array([2, 3, 4]));
   });
 
-  test("an object that is shared is not a cycle", () => {
+  test("a shared object is not a cycle", () => {
     const shared = { n: 1n };
     deepStrictEqual(throughText([shared, { shared }]), [{ n: 1n }, { shared: { n: 1n } }]);
   });
 
-  test("values of another realm are taken for what they are", () => {
+  test("values of another realm are recognized by kind", () => {
     const value: unknown = runInContext(
       '({ list: [1, undefined], at: new Date(5), map: new Map([[1, 2]]), set: new Set(["a"]), bytes: new Uint8Array([7]) })',
       createContext(),
@@ -184,7 +185,7 @@ describe("values that survive", () => {
     expect((throughText(runInContext('new TypeError("far away")', createContext())) as Error).message).toBe("far away");
   });
 
-  test("a value may be nested 500 levels deep, whatever it is made of", () => {
+  test("a value of any containers may be nested 500 levels deep", () => {
     for (const wrap of [
       (inner: unknown) => [inner],
       (inner: unknown) => ({ inner }),
@@ -200,7 +201,7 @@ describe("values that survive", () => {
 });
 
 describe("errors as values", () => {
-  test("name, message, stack, code, cause and data come back; what is not data does not", () => {
+  test("an error keeps name, message, stack, code, cause and data, and loses other properties", () => {
     const error = Object.assign(new RangeError("too far", { cause: new Error("root") }), {
       code: "E_FAR",
       meters: 12n,
@@ -225,7 +226,7 @@ describe("errors as values", () => {
     expect((back.cause as Error).cause).toBe(undefined);
   });
 
-  test("errors in properties of errors in a deep value come back", () => {
+  test("errors in properties of errors survive in a deep value", () => {
     let deep: unknown = 1;
     for (let level = 0; level < 19; level++) deep = new Map([[1, deep]]);
     let error = Object.assign(new Error("bottom"), { deep });
@@ -245,7 +246,7 @@ describe("the codec hook", () => {
   };
   const hooked = createCodec(rot, UNLIMITED);
 
-  test("is applied to every payload but undefined", () => {
+  test("a codec hook encodes every payload except undefined", () => {
     expect(hooked.encode(undefined, "value")).toBe(null);
     expect(hooked.decode(null)).toBe(undefined);
     fc.assert(
@@ -269,7 +270,7 @@ describe("the codec hook", () => {
 
   test.each<[string, unknown]>([
     ["no string", 5],
-    ["a text with NUL", "a\0b"],
+    ["text with NUL", "a\0b"],
     ["a text with half a surrogate pair", "a\ud800"],
   ])("a codec hook that returns %s is rejected", (_, packed) => {
     const broken = createCodec({ encode: () => packed as string, decode: (text) => text }, UNLIMITED);
@@ -282,7 +283,7 @@ describe("the codec hook", () => {
   });
 });
 
-describe("a value that is encoded already", () => {
+describe("encodeWith", () => {
   const facts = { id: 'm"1\0\ud800', sentAt: 5 };
   const doubled = createCodec(
     { encode: (text) => text + text, decode: (text) => text.slice(text.length / 2) },
@@ -292,7 +293,7 @@ describe("a value that is encoded already", () => {
   test.each([
     ["as it is", codec],
     ["through a hook", doubled],
-  ])("is a part of another as if both were encoded at once, %s", (_, by) => {
+  ])("a payload is embedded as if the whole value were encoded, %s", (_, by) => {
     fc.assert(
       fc.property(anyValue, (value) => {
         expect(by.encodeWith(by.encode(value, "value"), facts, "both")).toBe(by.encode({ value, ...facts }, "both"));
@@ -300,11 +301,11 @@ describe("a value that is encoded already", () => {
     );
   });
 
-  test("is measured with the other", () => {
+  test("the size limit applies to the whole embedded payload", () => {
     const small = createCodec(null, { ...UNLIMITED, bytesMax: 40 });
     const payload = small.encode("x".repeat(20), "value");
     expect(() => small.encodeWith(payload, facts, "both")).toThrow(
-      expect.objectContaining({ code: "PAYLOAD_TOO_LARGE", message: expect.stringMatching(/^both: /) }),
+      expect.objectContaining({ code: "PAYLOAD_TOO_LARGE", message: expect.stringMatching(/^both is /) }),
     );
   });
 });
@@ -315,7 +316,7 @@ describe("limits", () => {
     return { codec: createCodec(null, { bytesMax, warnBytes, onLarge: (...call) => large.push(call) }), large };
   }
 
-  test("are in bytes of UTF-8, quotes included", () => {
+  test("payload limits count bytes of UTF-8, including quotes", () => {
     for (const [text, bytes] of [
       ["aaaaaaaa", 10],
       ["ää", 6],
@@ -326,13 +327,13 @@ describe("limits", () => {
       expect(() => limited(bytes - 1, 1_000).codec.encode(text, "output of step charge")).toThrow(
         expect.objectContaining({
           code: "PAYLOAD_TOO_LARGE",
-          message: `output of step charge: ${bytes} bytes are more than payloadBytesMax, ${bytes - 1}`,
+          message: `output of step charge is ${bytes} bytes; payloadBytesMax is ${bytes - 1}`,
         }),
       );
     }
   });
 
-  test("a payload above warnBytes is told once and kept", () => {
+  test("a payload above warnBytes is reported once and encoded", () => {
     const { codec: small, large } = limited(1_000, 10);
     small.encode("12345678", "just fits");
     small.encode("123456789", "one more");
@@ -355,13 +356,86 @@ describe("limits", () => {
     }
   });
 
-  test("an object that is shared over and over is refused by the number of values it stands for", () => {
+  test("a value of shared objects is rejected by the number of values that it expands to", () => {
     const value = nest(60, (inner) => ({ a: inner, b: inner }));
     expect(() => codec.encode(value, "output of step grow")).toThrow(
       expect.objectContaining({
         code: "PAYLOAD_TOO_LARGE",
-        message: "output of step grow: $ holds more than 10000000 values",
+        message: "output of step grow: $ contains more than 10000000 values",
       }),
+    );
+  });
+});
+
+describe("decoding a stored text", () => {
+  test.each([
+    ["", "no text"],
+    ["{", "half a text"],
+    ["nul", "half a word"],
+    ['{"~":1}', "a tag that is not a pair"],
+    ['{"~":["date"]}', "a tag without content"],
+    ['{"~":["date",1,2]}', "a tag with too much"],
+    ['{"~":["date","1"]}', "a date that is a text"],
+    ['{"~":["number","12"]}', "a number that needs no tag"],
+    ['{"~":["bigint","0x10"]}', "a bigint in another notation"],
+    ['{"~":["bigint",""]}', "an empty bigint"],
+    ['{"~":["map",[[1]]]}', "a map with half an entry"],
+    ['{"~":["map",{"~":["map",[]]}]}', "a map of a map"],
+    ['{"~":["set",{}]}', "a set of an object"],
+    ['{"~":["bytes","a*"]}', "bytes that are not base64"],
+    ['{"~":["bytes",[1]]}', "bytes as numbers"],
+    ['{"~":["error",{"name":"E"}]}', "an error without a message"],
+    ['{"~":["error",{"name":"E","message":"m","cause":1}]}', "an error with a cause that is not an error"],
+    ['{"~":["error",{"name":"E","message":"m","details":1}]}', "an error with details that are not an object"],
+    ['{"~":["object",[]]}', "an object that is an array"],
+    ['{"~":["temporal","x"]}', "a tag of a later version"],
+    ['{"~":["constructor",1]}', "a tag named like a method"],
+  ])("%s is corrupt: %s", (text) => {
+    expect(() => codec.decode(text)).toThrow(expect.objectContaining({ name: "PawlError", code: "PAYLOAD_CORRUPT" }));
+  });
+
+  test("the error about an unknown tag contains its name", () => {
+    expect(() => codec.decode('{"~":["temporal","x"]}')).toThrow(
+      'a stored value cannot be decoded: it has a tag that this version does not support: "temporal"',
+    );
+  });
+
+  test("a deeply nested text is corrupt, not a stack overflow", () => {
+    const levels = 100_000;
+    const text = `${'[{"~":["set",['.repeat(levels)}${"]]}]".repeat(levels)}`;
+    expect(() => codec.decode(text)).toThrow(expect.objectContaining({ code: "PAYLOAD_CORRUPT" }));
+  });
+
+  test("texts written by the first version are decoded", () => {
+    const text =
+      '{"u":{"~":["undefined",null]},"n":{"~":["number","-0"]},"b":{"~":["bigint","12"]},"d":{"~":["date",5]},' +
+      '"x":{"~":["date",null]},"m":{"~":["map",[["k",{"~":["set",[1]]}]]]},"y":{"~":["bytes","AQI="]},' +
+      '"e":{"~":["error",{"name":"TypeError","message":"m","code":7,"stack":"s","cause":{"name":"E","message":"c"},' +
+      '"details":{"p":{"~":["bigint","1"]}},"attempts":2}]},"o":{"~":["object",{"~":1}]}}';
+    const value = codec.decode(text) as Record<string, unknown>;
+    expect(value).toMatchObject({ u: undefined, n: -0, b: 12n, d: new Date(5), o: { "~": 1 } });
+    expect(value.m).toEqual(new Map([["k", new Set([1])]]));
+    expect(value.y).toEqual(new Uint8Array([1, 2]));
+    expect(value.e).toMatchObject({ message: "m", code: 7, stack: "s", p: 1n, attempts: 2 });
+    expect(codec.encode(value, "value")).toBe(text);
+  });
+
+  test("decoding a damaged text returns a value or throws the typed error", () => {
+    const text = codec.encode(
+      { a: [new Date(1), new Map([[1n, -0]]), new Error("e")], "~": undefined },
+      "value",
+    ) as string;
+    const damage = fc.record({ at: fc.nat(text.length), cut: fc.nat(3), put: fc.string({ maxLength: 3 }) });
+    fc.assert(
+      fc.property(damage, ({ at, cut, put }) => {
+        try {
+          codec.decode(text.slice(0, at) + put + text.slice(at + cut));
+        } catch (error) {
+          expect(error).toBeInstanceOf(PawlError);
+          expect(error).toMatchObject({ code: "PAYLOAD_CORRUPT" });
+        }
+      }),
+      { numRuns: 3_000 },
     );
   });
 });

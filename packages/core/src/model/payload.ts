@@ -1,9 +1,8 @@
 import { bytes as bytesOf } from "./bytes.ts";
 import { PawlError } from "./errors.ts";
-import { toFailure } from "./failure.ts";
-import { decodeText } from "./payload-decode.ts";
+import { isFailure, toError, toFailure } from "./failure.ts";
 import { payloadRefusal } from "./payload-refusal.ts";
-import { NotData, TooManyValues, TreeWalk, VALUES_MAX } from "./payload-tree.ts";
+import { DEPTH_MAX, NotData, TAG, type TagName, TooManyValues, TreeWalk, VALUES_MAX } from "./payload-tree.ts";
 import type { Payload } from "./run.ts";
 
 /** Changes every text on its way to the store and back: compression, encryption. `decode` is the inverse of `encode`. */
@@ -14,26 +13,26 @@ export interface CodecHook {
 
 export interface PayloadLimits {
   readonly bytesMax: number;
-  /** Payloads larger than this are told to `onLarge`. */
+  /** Payloads larger than this are reported to `onLarge`. */
   readonly warnBytes: number;
   readonly onLarge: (what: string, bytes: number) => void;
 }
 
 /**
- * Values to payloads and back.
+ * Converts values to payloads and back.
  *
- * 1. What `encode` accepts comes back the same: JSON, undefined, every number, Date, BigInt, Map, Set, Uint8Array. Of an
- *    error come back name, message, stack, code, causes and the properties that are data; a Buffer as a Uint8Array.
- * 2. Everything else is refused with its path. Nothing is dropped in silence.
- * 3. A payload is well-formed text without NUL: any store can keep it.
+ * 1. A value that `encode` accepts decodes to an equal value: JSON, undefined, every number, Date, BigInt, Map, Set, Uint8Array. An error
+ *    keeps name, message, stack, code, causes and the properties that are data. A Buffer becomes a Uint8Array.
+ * 2. Every other value is rejected with the path of the unsupported part. Nothing is dropped silently.
+ * 3. A payload is well-formed text without NUL, so every store can store it.
  */
 export interface Codec {
   /** `what` names the value in errors: `output of step charge`. */
   encode(value: unknown, what: string): Payload;
   decode(payload: Payload): unknown;
-  /** As encoding `{ value, ...facts }`, for a value that is encoded already. */
+  /** Returns the payload of `{ value, ...facts }`, where `payload` is that of `value`. */
   encodeWith(payload: Payload, facts: Readonly<Record<string, string | number>>, what: string): Payload;
-  /** The value as a replay will see it: what encoding and decoding gives, without decoding primitives. */
+  /** Returns the payload and the decoded value, which a replay will see. Primitives are not decoded. */
   roundTrip(value: unknown, what: string): { readonly payload: Payload; readonly value: unknown };
 }
 
@@ -75,7 +74,7 @@ function checkedTree(walk: TreeWalk, value: unknown, what: string): unknown {
     return walk.treeOf(value);
   } catch (cause) {
     if (cause instanceof TooManyValues)
-      throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: $ holds more than ${VALUES_MAX} values`);
+      throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: $ contains more than ${VALUES_MAX} values`);
     const refusal = `${what}: ${payloadRefusal(value)}`;
     throw new PawlError("PAYLOAD_UNSUPPORTED", refusal, cause instanceof NotData ? {} : { cause });
   }
@@ -86,7 +85,7 @@ function stringify(tree: unknown, what: string): string {
     return JSON.stringify(tree);
   } catch (cause) {
     if (cause instanceof RangeError && cause.message === "Invalid string length") {
-      throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: its text would be longer than any string can be`, { cause });
+      throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: its text exceeds the maximum string length`, { cause });
     }
     throw cause;
   }
@@ -100,11 +99,11 @@ function fromText(payload: string, hook: CodecHook | null): unknown {
   try {
     return decodeText(hook === null ? payload : hook.decode(payload));
   } catch (cause) {
-    throw new PawlError("PAYLOAD_CORRUPT", `a stored value can't be read: ${messageOf(cause)}`, { cause });
+    throw new PawlError("PAYLOAD_CORRUPT", `a stored value cannot be decoded: ${messageOf(cause)}`, { cause });
   }
 }
 
-/** Invariant 3 holds for what a hook makes, too: a store must not be the one that finds out. */
+/** Ensures invariant 3 for the result of a hook. Otherwise the store would fail. */
 function hooked(hook: CodecHook, text: string, what: string): string {
   const packed: unknown = hook.encode(text);
   if (typeof packed !== "string") {
@@ -113,23 +112,126 @@ function hooked(hook: CodecHook, text: string, what: string): string {
   if (/[\0\p{Surrogate}]/u.test(packed)) {
     throw new PawlError(
       "OPTION_INVALID",
-      `${what}: the codec's encode returned a text with NUL or half a surrogate pair`,
+      `${what}: the codec's encode returned text with NUL or half a surrogate pair`,
     );
   }
   return packed;
 }
 
-/** A character is 1 to 3 bytes of UTF-8, so most texts need not be measured. */
+/** A UTF-16 code unit has 1 to 3 bytes in UTF-8, so most texts need no measurement. */
 function checkSize(text: string, what: string, limits: PayloadLimits): void {
   const { bytesMax, warnBytes, onLarge } = limits;
   if (text.length * 3 <= bytesMax && text.length * 3 <= warnBytes) return;
   const bytes = bytesOf.utf8Length(text);
   if (bytes > bytesMax) {
-    throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: ${bytes} bytes are more than payloadBytesMax, ${bytesMax}`);
+    throw new PawlError("PAYLOAD_TOO_LARGE", `${what} is ${bytes} bytes; payloadBytesMax is ${bytesMax}`);
   }
   if (bytes > warnBytes) onLarge(what, bytes);
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : "what it threw is no error";
+  return error instanceof Error ? error.message : "a value that is not an Error was thrown";
+}
+
+/** JSON escapes quotes in strings, so these characters appear only if an object's first key is the tag. */
+const MARK = `{"${TAG}":`;
+
+/** Deeper than the text of any payload: a map adds four levels per level, and an error at the bottom adds levels. */
+const TEXT_DEPTH_MAX = 6 * DEPTH_MAX;
+
+/** Returns the value of a text. Throws a SyntaxError, or a TypeError that names the damaged tag. */
+function decodeText(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return text.includes(MARK) ? revive(value, 0) : value;
+}
+
+/** Replaces tags by their values. Modifies the given containers, which the parser has just created. */
+function revive(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > TEXT_DEPTH_MAX) throw new TypeError(`it is nested deeper than ${TEXT_DEPTH_MAX} levels`);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) value[index] = revive(value[index], depth + 1);
+    return value;
+  }
+  const record = value as Record<string, unknown>;
+  const keys = Object.keys(record);
+  if (keys.length === 1 && keys[0] === TAG) return untag(record[TAG], depth + 1);
+  return reviveRecord(record, keys, depth);
+}
+
+/** Each key is an own property, so an assignment calls no setter, even for `__proto__`. */
+function reviveRecord(record: Record<string, unknown>, keys: readonly string[], depth: number): unknown {
+  for (const key of keys) record[key] = revive(record[key], depth + 1);
+  return record;
+}
+
+function untag(tag: unknown, depth: number): unknown {
+  if (!Array.isArray(tag) || tag.length !== 2) throw damaged("tag");
+  const content: unknown = tag[1];
+  switch (tag[0] as TagName) {
+    case "undefined":
+      return undefined;
+    case "number":
+      return untagNumber(content);
+    case "bigint":
+      if (typeof content !== "string" || !/^-?\d+$/.test(content)) throw damaged("bigint");
+      return BigInt(content);
+    case "date":
+      if (content !== null && typeof content !== "number") throw damaged("date");
+      return new Date(content ?? Number.NaN);
+    case "map":
+      return untagMap(content, depth);
+    case "set":
+      if (!Array.isArray(content)) throw damaged("set");
+      return new Set(revive(content, depth) as unknown[]);
+    case "bytes":
+      return untagBytes(content);
+    case "error":
+      return untagError(content, depth);
+    case "object":
+      if (typeof content !== "object" || content === null || Array.isArray(content)) throw damaged("object");
+      return reviveRecord(content as Record<string, unknown>, Object.keys(content), depth);
+    default:
+      throw new TypeError(`it has a tag that this version does not support: ${JSON.stringify(tag[0])}`);
+  }
+}
+
+function untagNumber(content: unknown): number {
+  switch (content) {
+    case "NaN":
+      return Number.NaN;
+    case "Infinity":
+      return Number.POSITIVE_INFINITY;
+    case "-Infinity":
+      return Number.NEGATIVE_INFINITY;
+    case "-0":
+      return -0;
+    default:
+      throw damaged("number");
+  }
+}
+
+function untagMap(content: unknown, depth: number): Map<unknown, unknown> {
+  if (!Array.isArray(content)) throw damaged("map");
+  for (const entry of content) {
+    if (!Array.isArray(entry) || entry.length !== 2) throw damaged("map");
+  }
+  return new Map(revive(content, depth) as [unknown, unknown][]);
+}
+
+function untagBytes(content: unknown): Uint8Array {
+  if (typeof content !== "string") throw damaged("bytes");
+  const bytes = bytesOf.fromBase64(content);
+  if (bytes === null) throw damaged("bytes");
+  return bytes;
+}
+
+function untagError(content: unknown, depth: number): Error {
+  const failure = revive(content, depth);
+  if (!isFailure(failure)) throw damaged("error");
+  return toError(failure);
+}
+
+function damaged(what: string): TypeError {
+  return new TypeError(`its ${what} is damaged`);
 }

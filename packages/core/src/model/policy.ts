@@ -1,45 +1,46 @@
-import { type Duration, parseDuration } from "./duration.ts";
-import { PawlError } from "./errors.ts";
+import type { Duration } from "./duration.ts";
+import { kinds, type OptionKinds, readArgument } from "./option-check.ts";
 
-/** Limits of runs. A run is warned about at 50 % and at 80 % of each, and fails at 100 %. Default: none. */
+/** Limits of runs. A run gets a warning at 50 % and at 80 % of each limit, and fails at 100 %. Default: no limits. */
 export interface PolicyOptions {
-  /** How long a run may take, from when it is first worked on; a continuation begins anew. `false`: as long as it likes. */
+  /** Maximum duration of a run, from its first execution. `continueAs` starts a new period. `false` means unlimited. */
   readonly maxRunDuration?: Duration | false;
-  /** How long a run may be suspended without coming any further. `false`: as long as it likes. */
+  /** Maximum time that a run may be suspended without progress. `false` means unlimited. */
   readonly maxSuspendDuration?: Duration | false;
-  /** How many records a run's journal may hold; those that a loop has dropped don't count. `false`: as many as it likes. */
+  /** Maximum number of records in a run's journal. Records that a loop has removed do not count. `false` means unlimited. */
   readonly maxJournalRecords?: number | false;
 }
 
 export const LIMITS = ["maxRunDuration", "maxSuspendDuration", "maxJournalRecords"] as const;
 export type LimitName = (typeof LIMITS)[number];
 
-/** The limits of a run, in ms and in records; null: none. */
+const PERIOD = kinds.either(kinds.literal(false), kinds.period);
+
+/** The kinds of these options, for each table that has them. */
+export const POLICY_KINDS = {
+  maxRunDuration: PERIOD,
+  maxSuspendDuration: PERIOD,
+  maxJournalRecords: kinds.either(kinds.literal(false), kinds.integer(1)),
+} as const satisfies OptionKinds<PolicyOptions>;
+
+/** The limits of a run, in ms and in records. Null means unlimited. */
 export type RunPolicy = Readonly<Record<LimitName, number | null>>;
 
 export const NO_POLICY: RunPolicy = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };
 
-/** What is not said is as in `defaults`. `whose` stands before an option's name in errors. */
-export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy, whose = ""): RunPolicy {
-  const { maxRunDuration, maxSuspendDuration, maxJournalRecords } = options;
+/** Resolves options. An omitted option has the value in `defaults`. */
+export function resolvePolicy(options: PolicyOptions, defaults: RunPolicy): RunPolicy {
   return {
-    maxRunDuration: duration(maxRunDuration, defaults.maxRunDuration, `${whose}maxRunDuration`),
-    maxSuspendDuration: duration(maxSuspendDuration, defaults.maxSuspendDuration, `${whose}maxSuspendDuration`),
-    maxJournalRecords: records(maxJournalRecords, defaults.maxJournalRecords, `${whose}maxJournalRecords`),
+    maxRunDuration: limit(options, defaults, "maxRunDuration"),
+    maxSuspendDuration: limit(options, defaults, "maxSuspendDuration"),
+    maxJournalRecords: limit(options, defaults, "maxJournalRecords"),
   };
 }
 
-function duration(value: Duration | false | undefined, by: number | null, option: string): number | null {
-  if (value === undefined) return by;
-  if (value === false) return null;
-  const ms = parseDuration(value, option);
-  if (ms > 0) return ms;
-  throw new PawlError("OPTION_INVALID", `${option} is ${value}; it has to be longer than 0`);
-}
-
-function records(value: number | false | undefined, by: number | null, option: string): number | null {
-  if (value === undefined) return by;
-  if (value === false) return null;
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new PawlError("OPTION_INVALID", `${option} is ${value}; it has to be a whole number above 0`);
+/** The kind of a period returns ms. */
+function limit(options: PolicyOptions, defaults: RunPolicy, name: LimitName): number | null {
+  const given = options[name];
+  if (given === undefined) return defaults[name];
+  const value: unknown = readArgument(POLICY_KINDS[name], given, name);
+  return value === false ? null : Number(value);
 }

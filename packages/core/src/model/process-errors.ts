@@ -1,4 +1,4 @@
-/** Codes of what processes and decisions are made of: documents, expressions, scripts, requests. Part of the catalog. */
+/** Error codes of processes, decisions, expressions, scripts and requests. Part of the catalog `ERRORS`. */
 export const PROCESS_ERRORS = {
   MODEL_INVALID: {
     status: 400,

@@ -1,90 +1,93 @@
 import type { Payload } from "./run.ts";
 
 /**
- * What a record tells. Two kinds complete nothing: after a `retry` the step at its location is open still, and tries again at
- * the time in its detail; an `operator` record says what somebody did to the run from outside, and replay passes over it.
+ * The kind of command that a record completes. `retry` and `operator` complete no command: after a `retry` the step stays open, and its
+ * next attempt starts at the time in `detail`; an `operator` record stores an operator action, and replay skips it.
  */
-export type RecordKind =
-  | "step"
-  | "transaction"
-  | "retry"
-  | "sleep"
-  | "listen"
-  | "event"
-  | "select"
-  | "child"
-  | "spawn"
-  /** A child was asked to cancel itself, because its branch has lost a race. */
-  | "cancel"
-  | "send"
-  | "emit"
-  /** The program is stopped here, and what it has done is undone; the payload says why, the detail how the run ends. */
-  | "compensate"
-  /** A step was undone: its location is the step's, with `~rollback` under it. */
-  | "rollback"
-  /** What came before it is not undone any more. */
-  | "checkpoint"
-  | "operator"
-  /** So much of a limit of the run is used up; replay passes over it. */
-  | "warning"
-  /** Branches that run side by side have begun; the detail names them. */
-  | "join"
-  | "race"
-  /** The state of a loop before a round, or what the loop gave at its end; the detail says where a replay begins. */
-  | "loop"
-  /** Which version of a place in its code a run goes by. */
-  | "version";
+export const RECORD_KINDS = [
+  "step",
+  "transaction",
+  "retry",
+  "sleep",
+  "listen",
+  "event",
+  "select",
+  "child",
+  "spawn",
+  /** A child was requested to cancel, because its branch lost a race. */
+  "cancel",
+  "send",
+  "emit",
+  /** The program stops here and its steps are rolled back. The payload is the reason; the detail is the final status. */
+  "compensate",
+  /** A step was rolled back. The location is the step's, followed by `~rollback`. */
+  "rollback",
+  /** Earlier steps are no longer rolled back. */
+  "checkpoint",
+  "operator",
+  /** A run has reached 50 % or 80 % of a limit. Replay skips it. */
+  "warning",
+  /** Parallel branches have started. The detail contains their names. */
+  "join",
+  "race",
+  /** The state of a loop before an iteration, or the loop's result. The detail contains the iteration at which a replay starts. */
+  "loop",
+  /** The version that `ctx.getVersion` returns to this run. */
+  "version",
+] as const;
 
-/** How a command ended. A timeout is its own outcome: no payload can be mistaken for it. */
+export type RecordKind = (typeof RECORD_KINDS)[number];
+
+/** How a command ended. A timeout is a separate outcome, so no payload can be mistaken for it. */
 export type Outcome = "ok" | "failed" | "timedOut";
 
-/** A record that gets its seq where it is stored. */
+/** A record whose seq is assigned when it is stored. */
 export type NewRecord = Omit<JournalRecord, "seq">;
 
-/** Records by their seq, both ends included. */
+/** A range of seqs, both ends included. */
 export interface SeqRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** One line of a run's journal. */
+/** A record of a run's journal. */
 export interface JournalRecord {
-  /** 1, 2, 3 … per run; a gap is what a loop has dropped. */
+  /** 1, 2, 3 … per run. A loop leaves a gap where it removed records. */
   readonly seq: number;
   readonly location: string;
   readonly kind: RecordKind;
   readonly outcome: Outcome;
-  /** The value when `ok`, the failure when `failed`. */
+  /** The value if `ok`, the failure if `failed`. */
   readonly payload: Payload;
-  /** How many times a step body was tried; 0 for what has no body. */
+  /** The number of attempts of the step body. 0 for other commands. */
   readonly attempts: number;
   readonly startedAt: number;
-  /** When it completed, by the store's clock; never smaller than the record before it. */
+  /** Completion time on the store's clock. Never less than that of the previous record. */
   readonly at: number;
-  /** What else a reader needs, by kind: the arm that won, the time of the next try, the child's id. */
+  /** Further data by kind: the arm that won, the time of the next attempt, the child's id. */
   readonly detail: string | null;
 }
 
-/** Records in the order of their seq, for who goes through them: an array, or something that makes each when it is asked for. */
+/** Records in order of their seq: an array, or a source that creates each record on access. */
 export interface Records extends Iterable<JournalRecord> {
   readonly length: number;
-  /** Counted from the end, if negative. */
+  /** A negative index counts from the end. */
   at(index: number): JournalRecord | undefined;
 }
 
-/** The detail of the record of a step that can be undone. */
+/** The detail of a step's record if the step has a rollback. */
 export const UNDOABLE = "rollback";
 
-/** Why a program is stopped, and how its run ends when what it did is undone. */
+/** Why a program stops, and the final status of its run after the rollbacks. */
 export interface Stop {
   readonly end: "failed" | "cancelled";
   readonly reason: Payload;
 }
 
-/** Where the record lies that says that a run is compensating: no name has such a segment. */
+/** The location of a `compensate` record. No name is escaped to such a segment. */
 export const COMPENSATE_LOCATION = "~compensate";
 
-/** The record that stops a program: what it has done is undone, then its run ends so. */
+/** Returns the record that stops a program, before its steps are rolled back. */
 export function compensateRecord(seq: number, { end, reason }: Stop, at: number): JournalRecord {
   return {
     seq,
@@ -99,7 +102,7 @@ export function compensateRecord(seq: number, { end, reason }: Stop, at: number)
   };
 }
 
-/** How a run ends whose program such a record stops. */
+/** Returns the reason and the final status that a `compensate` record contains. */
 export function stopOf(record: JournalRecord | null): Stop {
   return { end: record?.detail === "cancelled" ? "cancelled" : "failed", reason: record?.payload ?? null };
 }

@@ -4,7 +4,7 @@ import { DURATION_MS_MAX } from "./duration.ts";
 import { ATTEMPTS_MAX, DEFAULT_RETRY, type RetryOptions, resolveRetry, retryDelayMs } from "./retry.ts";
 
 describe("retry options", () => {
-  test("left out are the default", () => {
+  test("omitted retry options have their defaults", () => {
     expect(resolveRetry(undefined, DEFAULT_RETRY)).toBe(DEFAULT_RETRY);
     expect(resolveRetry({}, DEFAULT_RETRY)).toEqual(DEFAULT_RETRY);
     expect(DEFAULT_RETRY).toEqual({
@@ -21,7 +21,7 @@ describe("retry options", () => {
     expect(resolveRetry(false, DEFAULT_RETRY).maxAttempts).toBe(1);
   });
 
-  test("are taken one by one, durations in any form", () => {
+  test("each retry option is resolved separately, with durations in any form", () => {
     const shouldRetry = (): boolean => false;
     expect(resolveRetry({ maxAttempts: 10, initialMs: "2s", maxMs: "PT1M", shouldRetry }, DEFAULT_RETRY)).toEqual({
       maxAttempts: 10,
@@ -33,18 +33,18 @@ describe("retry options", () => {
     });
   });
 
-  test("fall back on what the engine was told, the predicate included", () => {
+  test("omitted retry options have the engine's values, including shouldRetry", () => {
     const fallback = resolveRetry({ maxAttempts: 7, shouldRetry: () => true }, DEFAULT_RETRY);
     expect(resolveRetry({ jitter: 0 }, fallback)).toEqual({ ...fallback, jitter: 0 });
   });
 
-  test("keep the first wait within the longest", () => {
+  test("initialMs never exceeds maxMs after defaults are applied", () => {
     expect(resolveRetry({ initialMs: "10m" }, DEFAULT_RETRY)).toMatchObject({ initialMs: 600_000, maxMs: 600_000 });
     expect(resolveRetry({ maxMs: 100 }, DEFAULT_RETRY)).toMatchObject({ initialMs: 100, maxMs: 100 });
   });
 
   test.each<[unknown, string]>([
-    [{ maxAttempts: 0 }, "retry.maxAttempts must be a whole number from 1 to 1000000, not 0"],
+    [{ maxAttempts: 0 }, "retry.maxAttempts must be an integer from 1 to 1000000; got 0"],
     [{ maxAttempts: 1.5 }, "retry.maxAttempts"],
     [{ maxAttempts: Number.NaN }, "retry.maxAttempts"],
     [{ maxAttempts: Number.POSITIVE_INFINITY }, "retry.maxAttempts"],
@@ -56,12 +56,15 @@ describe("retry options", () => {
     [{ jitter: -0.1 }, "retry.jitter"],
     [{ jitter: 2 }, "retry.jitter"],
     [{ shouldRetry: true }, "retry.shouldRetry"],
-    [{ initialMs: 10, maxMs: 5 }, "retry.maxMs must be at least retry.initialMs, 10, not 5"],
-    [{ attempts: 3 }, "retry must be made of maxAttempts, initialMs, factor, maxMs, jitter, shouldRetry, not attempts"],
-    [true, "retry must be false or an object, not true"],
-    [null, "retry must be false or an object, not null"],
-    [3, "retry must be false or an object, not 3"],
-  ])("%j are refused", (options, message) => {
+    [{ initialMs: 10, maxMs: 5 }, "retry.maxMs must be at least retry.initialMs, 10; got 5"],
+    [
+      { attempts: 3 },
+      'unknown option "attempts" of retry; use maxAttempts, initialMs, factor, maxMs, jitter, shouldRetry',
+    ],
+    [true, "retry must be false or an object; got true"],
+    [null, "retry must be false or an object; got null"],
+    [3, "retry must be false or an object; got 3"],
+  ])("retry options %j are rejected", (options, message) => {
     expect(() => resolveRetry(options as RetryOptions, DEFAULT_RETRY)).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(message) }),
     );
@@ -74,21 +77,21 @@ describe("retry options", () => {
   });
 });
 
-describe("the wait before the next try", () => {
-  test("doubles up to its bound", () => {
+describe("retryDelayMs", () => {
+  test("the retry delay doubles up to maxMs", () => {
     const policy = { ...DEFAULT_RETRY, jitter: 0 };
     const waits = [1, 2, 3, 4, 9, 10, 100].map((attempt) => retryDelayMs(policy, attempt, 0.5));
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 256_000, 300_000, 300_000]);
   });
 
-  test("grows by the same each time where the policy says so", () => {
+  test("the retry delay grows by growthMs each time if the policy has it", () => {
     const policy = { ...DEFAULT_RETRY, factor: 1, growthMs: 1_000, maxMs: 3_500, jitter: 0 };
     expect([1, 2, 3, 4, 100].map((attempt) => retryDelayMs(policy, attempt, 0.5))).toEqual([
       1_000, 2_000, 3_000, 3_500, 3_500,
     ]);
   });
 
-  test("lies around the steady one by the part that jitter says", () => {
+  test("jitter changes the retry delay by at most its fraction", () => {
     expect(retryDelayMs(DEFAULT_RETRY, 1, 0)).toBe(900);
     expect(retryDelayMs(DEFAULT_RETRY, 1, 0.5)).toBe(1_000);
     expect(retryDelayMs(DEFAULT_RETRY, 1, 1 - 2 ** -53)).toBe(1_100);
@@ -104,7 +107,7 @@ describe("the wait before the next try", () => {
     .map((drawn) => ({ ...drawn, maxAttempts: 3, initialMs: Math.min(drawn.initialMs, drawn.maxMs) }));
   const attempt = fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: ATTEMPTS_MAX }));
 
-  test("is a whole number of ms within its bounds", () => {
+  test("the retry delay is an integer number of ms within its bounds", () => {
     fc.assert(
       fc.property(
         policy,
@@ -121,7 +124,7 @@ describe("the wait before the next try", () => {
     );
   });
 
-  test("never shrinks from try to try without jitter", () => {
+  test("the retry delay never shrinks without jitter", () => {
     fc.assert(
       fc.property(policy, attempt, attempt, (each, one, other) => {
         const steady = { ...each, jitter: 0 };
@@ -132,7 +135,7 @@ describe("the wait before the next try", () => {
     );
   });
 
-  test("never shrinks and never overflows in a million tries", () => {
+  test("the retry delay never shrinks or overflows in a million attempts", () => {
     let last = 0;
     for (let n = 1; n <= ATTEMPTS_MAX; n++) {
       const delayMs = retryDelayMs({ ...DEFAULT_RETRY, factor: 1.01, jitter: 0 }, n, 0);

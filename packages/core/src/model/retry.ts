@@ -1,33 +1,32 @@
 import { type Duration, parseDuration } from "./duration.ts";
-import { PawlError } from "./errors.ts";
-import { textOf } from "./payload-values.ts";
+import { kinds, notAllowed, type OptionKind, optionTable, readArgument } from "./option-check.ts";
 
-/** When and how often a failed step body is tried again. */
+/** When and how often a failed step body is retried. */
 export interface RetryPolicy {
-  /** Tries in all, the first included. */
+  /** Maximum number of attempts, including the first. */
   readonly maxAttempts: number;
-  /** The wait after the first failure. */
+  /** The delay after the first failed attempt. */
   readonly initialMs: number;
-  /** How much longer each wait is than the one before. */
+  /** The ratio of each delay to the previous one. */
   readonly factor: number;
-  /** By how many ms each wait is longer than the one before, beside the factor. Left out: by none. */
+  /** Added to each further delay, besides the factor. Default: 0. */
   readonly growthMs?: number;
-  /** No wait is longer, jitter aside. */
+  /** Maximum delay, without jitter. */
   readonly maxMs: number;
-  /** By which part of itself, at most, a wait is made longer or shorter at random; 0 to 1. */
+  /** Maximum random change of a delay, as a fraction of it: 0 to 1. */
   readonly jitter: number;
 }
 
 export type ShouldRetry = (error: Error, attempt: number) => boolean;
 
-/** What a user says of retries; what is left out comes from the default. A number of `initialMs` and `maxMs` is ms. */
+/** Retry options. An omitted option has its default. A number for `initialMs` or `maxMs` is in ms. */
 export interface RetryOptions {
   readonly maxAttempts?: number;
   readonly initialMs?: Duration;
   readonly factor?: number;
   readonly maxMs?: Duration;
   readonly jitter?: number;
-  /** False: this failure is final. Called with the failure and the number of tries so far. */
+  /** Returns false if the failure is final. Receives the failure and the number of attempts so far. */
   readonly shouldRetry?: ShouldRetry;
 }
 
@@ -46,39 +45,36 @@ export const DEFAULT_RETRY: ResolvedRetry = {
 
 export const ATTEMPTS_MAX = 1_000_000;
 const FACTOR_MAX = 1_000;
-const OPTIONS: ReadonlySet<string> = new Set(Object.keys(DEFAULT_RETRY));
 
-/** The whole policy. `false` is one try and no more. */
-export function resolveRetry(options: RetryOptions | false | undefined, fallback: ResolvedRetry): ResolvedRetry {
-  if (options === undefined) return fallback;
+const RETRY_OPTIONS = optionTable<RetryOptions>("retry", {
+  maxAttempts: kinds.integer(1, ATTEMPTS_MAX),
+  initialMs: kinds.duration,
+  factor: kinds.number(1, FACTOR_MAX),
+  maxMs: kinds.duration,
+  jitter: kinds.number(0, 1),
+  shouldRetry: kinds.callback,
+});
+
+export const RETRY_POLICY: OptionKind<RetryOptions> = kinds.options(RETRY_OPTIONS);
+/** `false` means one attempt. */
+export const RETRY: OptionKind<RetryOptions | false> = kinds.either(kinds.literal(false), RETRY_POLICY);
+
+/** Returns the complete policy. `false` means one attempt. */
+export function resolveRetry(given: RetryOptions | false | undefined, fallback: ResolvedRetry): ResolvedRetry {
+  if (given === undefined) return fallback;
+  const options = readArgument(RETRY, given, "retry");
   if (options === false) return { ...fallback, maxAttempts: 1 };
-  if (typeof options !== "object" || options === null) throw invalid("retry", options, "false or an object");
-  for (const key of Object.keys(options)) {
-    if (!OPTIONS.has(key)) throw invalid("retry", key, `made of ${[...OPTIONS].join(", ")}`);
-  }
   const { maxAttempts = fallback.maxAttempts, factor = fallback.factor, jitter = fallback.jitter } = options;
-  const shouldRetry = options.shouldRetry ?? fallback.shouldRetry;
-  if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1 && maxAttempts <= ATTEMPTS_MAX)) {
-    throw invalid("retry.maxAttempts", maxAttempts, `a whole number from 1 to ${ATTEMPTS_MAX}`);
-  }
-  if (!(typeof factor === "number" && factor >= 1 && factor <= FACTOR_MAX)) {
-    throw invalid("retry.factor", factor, `a number from 1 to ${FACTOR_MAX}`);
-  }
-  if (!(typeof jitter === "number" && jitter >= 0 && jitter <= 1)) {
-    throw invalid("retry.jitter", jitter, "a number from 0 to 1");
-  }
-  if (shouldRetry !== null && typeof shouldRetry !== "function") {
-    throw invalid("retry.shouldRetry", shouldRetry, "a function");
-  }
+  const { shouldRetry = fallback.shouldRetry } = options;
   return { maxAttempts, factor, jitter, shouldRetry, ...resolveWaits(options, fallback) };
 }
 
-/** An `initialMs` above the default `maxMs` raises it, and a `maxMs` below the default `initialMs` lowers that. */
+/** An `initialMs` above the default `maxMs` raises `maxMs`. A `maxMs` below the default `initialMs` lowers `initialMs`. */
 function resolveWaits(options: RetryOptions, fallback: RetryPolicy): Pick<RetryPolicy, "initialMs" | "maxMs"> {
   const initialMs = options.initialMs === undefined ? null : parseDuration(options.initialMs, "retry.initialMs");
   const maxMs = options.maxMs === undefined ? null : parseDuration(options.maxMs, "retry.maxMs");
   if (initialMs !== null && maxMs !== null) {
-    if (maxMs < initialMs) throw invalid("retry.maxMs", maxMs, `at least retry.initialMs, ${initialMs}`);
+    if (maxMs < initialMs) throw notAllowed("retry.maxMs", `at least retry.initialMs, ${initialMs}`, maxMs);
     return { initialMs, maxMs };
   }
   if (initialMs !== null) return { initialMs, maxMs: Math.max(initialMs, fallback.maxMs) };
@@ -86,13 +82,9 @@ function resolveWaits(options: RetryOptions, fallback: RetryPolicy): Pick<RetryP
   return { initialMs: fallback.initialMs, maxMs: fallback.maxMs };
 }
 
-function invalid(option: string, value: unknown, allowed: string): PawlError {
-  return new PawlError("OPTION_INVALID", `${option} must be ${allowed}, not ${textOf(value)}`);
-}
-
 /**
- * The wait, in whole ms, after try number `attempt` (1, 2, 3 …) has failed. `random01` in [0, 1) places it in the range
- * of the jitter. A power that overflows is Infinity, which the bound turns into `maxMs`: waits never wrap around.
+ * Returns the delay in whole ms after failed attempt number `attempt` (1, 2, 3 …). `random01` in [0, 1) selects the jitter. A power that
+ * overflows is Infinity, which is limited to `maxMs`, so a delay never wraps around.
  */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, random01: number): number {
   const { initialMs, factor, growthMs = 0, maxMs, jitter } = policy;

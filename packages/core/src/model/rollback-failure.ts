@@ -1,18 +1,19 @@
 import { type Failure, isFailure } from "./failure.ts";
 import type { Codec } from "./payload.ts";
+import { read } from "./payload-values.ts";
 import type { Payload } from "./run.ts";
 
-/** A rollback that failed for good: what its step did was not undone. */
+/** A rollback that failed finally. The effect of its step remains. */
 export interface RollbackFailure {
   /** The location of the step. */
   readonly step: string;
   readonly error: Error;
 }
 
-/** Under which name a run's failure holds the failures of its rollbacks. */
+/** The key of the rollback failures in the details of a run's failure. */
 const DETAIL = "rollbackFailures";
 
-/** The failure with what could not be undone. `reason` is null where a run was cancelled without one. */
+/** Adds the rollback failures to a failure. `reason` is null if the run was cancelled without a reason. */
 export function withRollbackFailures(codec: Codec, reason: Payload, failures: readonly RollbackFailure[]): Payload {
   if (failures.length === 0) return reason;
   const decoded = codec.decode(reason);
@@ -27,15 +28,19 @@ export function withRollbackFailures(codec: Codec, reason: Payload, failures: re
   }
 }
 
+/** The longest chain of causes that is searched. A chain may be a cycle. */
+const CAUSES_MAX = 100;
+
 /**
- * What a run could not undo: of the error that `result()` rejects with, or of the one in a run's row. Empty if everything was
- * undone.
+ * Returns the failed rollbacks of a run, from the error that `result()` rejects with or from the error in the run's row. Empty if every
+ * rollback succeeded.
  */
 export function rollbackFailures(error: unknown): readonly RollbackFailure[] {
-  for (let current = error; typeof current === "object" && current !== null; ) {
-    const found = (current as Record<string, unknown>)[DETAIL];
+  let current = error;
+  for (let depth = 0; depth < CAUSES_MAX; depth += 1) {
+    const found = read(current, DETAIL);
     if (Array.isArray(found)) return found as readonly RollbackFailure[];
-    current = (current as { readonly cause?: unknown }).cause;
+    current = read(current, "cause");
   }
   return [];
 }

@@ -1,4 +1,4 @@
-/** A value as text, ready to be stored: `encodeValue` made it, `decodeValue` reads it. `null` stands for `undefined`. */
+/** A value as text, written and read by a `Codec`. Null stands for `undefined`. */
 export type Payload = string | null;
 
 export const STATUSES = [
@@ -12,7 +12,7 @@ export const STATUSES = [
   "cancelled",
 ] as const;
 
-/** Where a run is in its life. `completed`, `failed` and `cancelled` are terminal: nothing changes after them. */
+/** The state of a run. `completed`, `failed` and `cancelled` are terminal: the run does not change afterwards. */
 export type Status = (typeof STATUSES)[number];
 export type TerminalStatus = Extract<Status, "completed" | "failed" | "cancelled">;
 
@@ -21,8 +21,11 @@ export function isTerminal(status: Status): status is TerminalStatus {
 }
 
 /**
- * What a run has done that can be undone: nothing; something, for a cancel or a failure to undo; or undoing it is under way,
- * and the run is `compensating` whenever it would be running or suspended.
+ * Whether a run has steps to roll back.
+ *
+ * - `none`: no completed step has a rollback.
+ * - `some`: a cancel or a failure rolls back steps.
+ * - `underWay`: steps are being rolled back. The status is `compensating` instead of `running` or `suspended`.
  */
 export type Undo = "none" | "some" | "underWay";
 
@@ -36,23 +39,23 @@ export interface Parent {
   readonly onClose: ParentClosePolicy;
 }
 
-/** One thing that can end a wait: a message by its name, an event by its topic, a child by its location. */
+/** An arm of a wait: a message by its name, an event by its topic, or a child by its location. */
 export interface WaitArm {
   readonly kind: "message" | "event" | "child";
   readonly name: string;
 }
 
-/** One open wait of a run, as people see it. A `retry` is a step whose next try is due at `until`. */
+/** An open wait of a run, for operators. A `retry` is a step whose next attempt is due at `until`. */
 export interface OpenWait {
   readonly location: string;
   readonly kind: string;
-  /** When it was asked for; null in rows from before this was kept. */
+  /** When the wait was requested. Null in rows of earlier versions. */
   readonly since: number | null;
   readonly until: number | null;
   readonly arms: readonly WaitArm[];
 }
 
-/** What a run waits for. A post that matches makes the run ready in the commit that brings it. */
+/** The open waits of a run. A post that matches makes the run ready in the same commit. */
 export interface Wait {
   /** Message names. */
   readonly messages: readonly string[];
@@ -61,11 +64,11 @@ export interface Wait {
   readonly children: boolean;
   /** The earliest deadline among the open waits. */
   readonly until: number | null;
-  /** Since when the run has not come any further; null in rows from before this was kept. */
+  /** The time of the last progress. Null in rows of earlier versions. */
   readonly since: number | null;
-  /** The newest record before it; left out in rows from before this was kept. */
+  /** The newest record at that time. Omitted in rows of earlier versions. */
   readonly seq?: number;
-  /** At most `WAIT_OPEN_MAX` of the open waits; `openCount` says how many there are. */
+  /** At most `WAIT_OPEN_MAX` open waits. `openCount` is the number of all. */
   readonly open: readonly OpenWait[];
   readonly openCount: number;
 }
@@ -81,42 +84,42 @@ export interface NewRun {
   readonly tags: readonly string[];
   readonly parent: Parent | null;
   readonly createdAt: number;
-  /** Says which call created the run, so that the same call sent twice gets the same answer. */
+  /** Identifies the call that created the run, so a repeated call gets the same answer. */
   readonly startId: string;
-  /** The worker that interprets the run at once, or null: any worker may claim it. */
+  /** The worker that executes the run at once. Null if any worker may claim it. */
   readonly owner: string | null;
-  /** Not claimed before this time (epoch ms); `createdAt` when it may begin at once. */
+  /** The earliest claim (epoch ms). `createdAt` if the run may start at once. */
   readonly startAt: number;
 }
 
-/** One instance of a workflow, as its row says. */
+/** One execution of a workflow, as stored in its row. */
 export interface Run extends Omit<NewRun, "startAt"> {
   readonly status: Status;
-  /** The fence: grows with each change of owner. */
+  /** Grows with each change of owner. Fences the previous owner. */
   readonly epoch: number;
-  /** Counts the owner's changes of this row within an epoch, so that one sent twice is applied once. */
+  /** Counts the owner's changes of this row within an epoch, so a repeated append is applied once. */
   readonly turn: number;
-  /** When a worker has to look at it: a deadline, "now" (ready), or null (nothing to do until a post arrives). */
+  /** When a worker must look at the run: at a deadline, or now. Null if the run waits for a post. */
   readonly wakeAt: number | null;
   readonly wait: Wait | null;
   /** The number of the newest inbox entry; grows with each post. */
   readonly inboxLast: number;
   /** The last journal seq that belongs to an earlier generation (continueAs); records of this one follow it. */
   readonly baseSeq: number;
-  /** How often the run has been continued as a fresh generation. */
+  /** The number of `continueAs` calls so far. */
   readonly generation: number;
   /** Claims since the run last made progress. */
   readonly claims: number;
-  /** The newest seq when it was last claimed: what is above it is progress. */
+  /** The newest seq at the last claim. Later records are progress. */
   readonly claimSeq: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly undo: Undo;
-  /** The output of a completed run; the failure of a failed, cancelled or paused one. */
+  /** The output of a completed run, or the failure of a failed, cancelled or paused run. */
   readonly outcome: Payload;
 }
 
-/** What stays the same of a run as long as it has this owner: what a hot session keeps of the row. */
+/** The fields of a run that do not change while its owner stays the same. A hot session keeps them in memory. */
 export type RunFacts = Pick<
   Run,
   "id" | "workflow" | "version" | "parent" | "createdAt" | "epoch" | "baseSeq" | "generation" | "claims" | "startedAt"

@@ -9,7 +9,7 @@ const order = z.object({
   note: z.string().default("-"),
 });
 
-/** A schema written by hand, for answers that no library gives. */
+/** A schema whose result no library returns. */
 function schemaOf(validate: (value: unknown) => unknown): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate: validate as StandardSchema["~standard"]["validate"] } };
 }
@@ -18,19 +18,19 @@ function issues(...list: SchemaIssue[]): StandardSchema {
   return schemaOf(() => ({ issues: list }));
 }
 
-describe("a value that fits", () => {
-  test("comes back as the schema makes it", () => {
+describe("checkSchema of a matching value", () => {
+  test("a matching value is returned with the schema's transforms and defaults", () => {
     const value = checkSchema(order, { id: "o-1", items: [{ cents: "499" }], extra: 1 }, "input of workflow order");
     expect(value).toEqual({ id: "o-1", items: [{ cents: 499 }], note: "-" });
     expectTypeOf(value).toEqualTypeOf<{ id: string; items: { cents: number }[]; note: string }>();
   });
 
-  test("may be undefined", () => {
+  test("a schema may accept undefined", () => {
     expect(checkSchema(z.undefined(), undefined, "input")).toBe(undefined);
     expect(checkSchema(z.string().optional(), undefined, "input")).toBe(undefined);
   });
 
-  test("may be checked by a schema that is a function", () => {
+  test("a schema may be a function", () => {
     const schema = Object.assign(
       () => 1,
       schemaOf((value) => ({ value })),
@@ -39,22 +39,22 @@ describe("a value that fits", () => {
   });
 });
 
-describe("a value that does not fit", () => {
-  test("is refused with each issue and its path", () => {
+describe("checkSchema of another value", () => {
+  test("the error about a value lists each issue with its path", () => {
     expect(() => checkSchema(order, { items: [{ cents: 1 }, { cents: "x" }] }, "input of workflow order")).toThrow(
       expect.objectContaining({
         code: "SCHEMA_REFUSED",
         message: expect.stringMatching(
-          /^input of workflow order does not fit its schema: \$\.id: .+; \$\.items\[1\]\.cents: .+$/,
+          /^input of workflow order does not match its schema: \$\.id: .+; \$\.items\[1\]\.cents: .+$/,
         ),
       }),
     );
   });
 
-  test("has its paths written in every form that schemas give", () => {
+  test("the path of an issue may have keys, indexes, objects and symbols", () => {
     const path = ["a", 3, { key: "b c" }, Symbol("s")];
     expect(() => checkSchema(issues({ message: "no", path }, { message: "never" }), 1, "input")).toThrow(
-      'input does not fit its schema: $.a[3]["b c"]["Symbol(s)"]: no; $: never',
+      'input does not match its schema: $.a[3]["b c"]["Symbol(s)"]: no; $: never',
     );
   });
 
@@ -63,13 +63,13 @@ describe("a value that does not fit", () => {
     expect(() => checkSchema(many, 1, "input")).toThrow(/\$: m9; and 15 more$/);
   });
 
-  test("is refused even if no issue is named", () => {
+  test("a result with an empty list of issues rejects the value", () => {
     expect(() => checkSchema(issues(), 1, "input")).toThrow(expect.objectContaining({ code: "SCHEMA_REFUSED" }));
   });
 });
 
 describe("a schema", () => {
-  test("an asynchronous schema is rejected, and its late answer is ignored", async () => {
+  test("an asynchronous schema is rejected, and its promise is ignored", async () => {
     const slow = z.string().refine(async () => true);
     for (const schema of [
       slow,
@@ -79,7 +79,7 @@ describe("a schema", () => {
       expect(() => checkSchema(schema, "x", "input")).toThrow(
         expect.objectContaining({
           code: "OPTION_INVALID",
-          message: "input: its schema is asynchronous, and only synchronous ones are supported",
+          message: "input: the schema is asynchronous; pass a synchronous schema",
         }),
       );
     }
@@ -101,7 +101,7 @@ describe("a schema", () => {
     );
   });
 
-  test.each([undefined, null, 5, {}])("a schema that answers %j is rejected", (answer) => {
+  test.each([undefined, null, 5, {}])("a schema that returns %j is rejected", (answer) => {
     expect(() =>
       checkSchema(
         schemaOf(() => answer),
@@ -111,7 +111,7 @@ describe("a schema", () => {
     ).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 
-  test("tells its types", () => {
+  test("InferIn and InferOut are the types of a schema", () => {
     expectTypeOf<InferIn<typeof order>["note"]>().toEqualTypeOf<string | undefined>();
     expectTypeOf<InferOut<typeof order>["note"]>().toEqualTypeOf<string>();
     expectTypeOf<InferOut<StandardSchema<string, number>>>().toEqualTypeOf<number>();

@@ -1,4 +1,4 @@
-/** What tests of workflows, and runs that are moved between stores, are refused with. */
+/** Error codes of tests of workflows, and of runs that move between stores. Part of the catalog `ERRORS`. */
 export const TESTING_ERRORS = {
   RUN_WAITS: {
     status: 409,

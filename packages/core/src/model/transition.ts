@@ -2,62 +2,62 @@ import type { ChildEndStatus, InboxEntry, LeftoverPolicy } from "./inbox.ts";
 import type { JournalRecord, NewRecord, SeqRange } from "./record.ts";
 import type { NewRun, Payload, Status, TerminalStatus, Undo, Wait } from "./run.ts";
 
-/** Whom an event that nobody waits for is kept for. */
+/** Which later waiters may receive an event that no run waited for when it was emitted. */
 export type DeliverPolicy = "afterWait" | "afterCreate" | "all";
 export type ConsumePolicy = "one" | "all";
 
 export interface MessagePost {
   readonly kind: "message";
   readonly to: string;
-  /** Unique in the target's inbox: the same id again is a duplicate. */
+  /** Unique in the target's inbox. A second post with the same id is a duplicate. */
   readonly id: string;
   readonly name: string;
   readonly value: Payload;
   readonly at: number;
   readonly onTargetTerminated: LeftoverPolicy;
-  /** The run that sends it, or null for a caller from outside. What a run can't deliver becomes a dead letter. */
+  /** The sending run. Null for a caller outside a run. A run's message that cannot be delivered becomes a dead letter. */
   readonly from: string | null;
 }
 
 export interface EventPost {
   readonly kind: "event";
   readonly topic: string;
-  /** Unique among events: the same id again is a duplicate. */
+  /** Unique among events. A second event with the same id is a duplicate. */
   readonly id: string;
   readonly value: Payload;
   readonly at: number;
   readonly expireAt: number;
   readonly deliver: DeliverPolicy;
   readonly consume: ConsumePolicy;
-  /** How many events may be pending on the topic; the oldest beyond it become dead letters. */
+  /** Maximum number of pending events on the topic. The oldest excess events become dead letters. */
   readonly pendingMax: number;
 }
 
-/** What a run that does not begin at its beginning has from the start. */
+/** The history that a run is created with: of a fork, or of a run from another store. */
 export interface RunHistory {
   readonly records: readonly NewRecord[];
   readonly inbox: ReadonlyArray<Omit<InboxEntry, "n">>;
   readonly undo: Undo;
-  /** Of a run that was elsewhere before. Left out: its life begins here. */
+  /** Set for a run from another store. Omitted if the run starts here. */
   readonly life?: RunLife;
 }
 
-/** How far a run had come where it was before. */
+/** The progress of a run in the store that it came from. */
 export interface RunLife {
   readonly startedAt: number | null;
   readonly generation: number;
   readonly baseSeq: number;
-  /** Of its records, growing: a loop may have dropped some between them. */
+  /** The seqs of its records, ascending. A loop may have removed records between them. */
   readonly seqs: readonly number[];
 }
 
-/** A run's word to other runs, applied in the same commit as its own transition. */
+/** A change that a transition requests of another run. Applied in the same commit. */
 export type Post =
   | MessagePost
   | EventPost
-  /** Starts a run if there is none with this id. */
+  /** Starts a run, unless a run with this id exists. */
   | { readonly kind: "start"; readonly run: NewRun; readonly history?: RunHistory }
-  /** Tells the parent that the child it started at `location` has ended. */
+  /** Notifies the parent that the child started at `location` has ended. */
   | {
       readonly kind: "childEnd";
       readonly to: string;
@@ -67,28 +67,28 @@ export type Post =
       readonly outcome: Payload;
       readonly at: number;
     }
-  /** Asks a run to cancel itself. */
+  /** Requests that a run cancel itself. */
   | { readonly kind: "cancel"; readonly to: string; readonly id: string; readonly reason: Payload; readonly at: number }
-  /** Asks every open child of the run, whose policy says so, to cancel itself. */
+  /** Requests a cancel of every open child of the run whose `onClose` is `cancel`. */
   | { readonly kind: "closeChildren"; readonly of: string; readonly reason: Payload; readonly at: number };
 
-/** What an owner, or one who takes a run over, makes of its row. */
+/** The new state of a run's row, set by its owner or by a control transition. */
 export type RunState =
-  /** Goes on; `wait` is set where some branch waits while another works. */
+  /** The run continues. `wait` is set if some branches wait while others work. */
   | { readonly status: "running"; readonly wait: Wait | null; readonly inboxSeen: number }
-  /** Rests until a post matches or the deadline comes. Ready at once if the inbox holds more than `inboxSeen`. */
+  /** The run waits for a post or a deadline. It is ready at once if the inbox has entries after `inboxSeen`. */
   | { readonly status: "suspended"; readonly wait: Wait; readonly inboxSeen: number }
-  /** Given back in the middle of work: any worker may claim it now. */
+  /** The owner gave up the run while it was working. Any worker may claim it now. */
   | { readonly status: "released"; readonly at: number }
-  /** Stopped by an operator or by a divergence; `reason` says why. */
+  /** Stopped by an operator or by a divergence, with the reason. */
   | { readonly status: "paused"; readonly reason: Payload }
-  /** From outside: the program is stopped, a record says why, and whoever claims the run undoes what it has done. */
+  /** Set from outside: a record stops the program, and the next owner rolls back the run's steps. */
   | { readonly status: "compensating"; readonly reason: Payload; readonly at: number }
-  /** Claimable again after a pause. */
+  /** Claimable after a pause. */
   | { readonly status: "resumed"; readonly at: number }
-  /** Claimable again, ended or not, after an operator has changed its journal; `version` null: as it was. */
+  /** Claimable after an operator changed the journal, even if the run had ended. `version` is null if it does not change. */
   | { readonly status: "reopened"; readonly at: number; readonly version: number | null; readonly undo: Undo }
-  /** The same run, from the start, with another input: the journal is cut, the inbox stays. */
+  /** `continueAs`: the run starts again with a new input. The journal is cut, the inbox is kept. */
   | {
       readonly status: "continued";
       readonly workflow: string;
@@ -97,86 +97,87 @@ export type RunState =
       readonly baseSeq: number;
       readonly at: number;
     }
-  /** The end. Its waits and subscriptions go with it, and its inbox is cleared by each message's own policy. */
+  /** The run ends. Its waits and subscriptions are deleted, and each message in the inbox is treated by its own policy. */
   | { readonly status: TerminalStatus; readonly outcome: Payload; readonly at: number };
 
-/** Something kept beside the runs: human tasks, deployments, schedules, snapshots. */
+/** A row stored beside the runs: a human task, a deployment, a snapshot. */
 export interface StoredDocument {
   readonly kind: string;
   readonly id: string;
-  /** The run it belongs to: it goes when the run's rows go. */
+  /** The run that the document belongs to. It is deleted with the run's rows. */
   readonly runId: string | null;
   readonly body: Payload;
   /**
-   * At most four, indexed by store: `a` to `d`, meaning given by the kind. Only `d` means something to stores: a run's documents
-   * that are `open` are `cancelled` in the commit in which the run fails, is cancelled, or is sent another way by an operator.
+   * Up to four attributes, `a` to `d`, which stores index. The kind defines their meaning, except that of `d`: when a run fails, is
+   * cancelled or is redirected by an operator, the same commit sets `d` of its documents from `open` to `cancelled`.
    */
   readonly attributes: DocumentAttributes;
 }
 
 export type DocumentAttributes = { readonly [name in "a" | "b" | "c" | "d"]?: string };
 
-/** What documents of a run are while the run still may end them, and what the store makes of those when it can't any more. */
+/** Values of attribute `d`: the run may still end the document; the run ended without it. */
 export const OPEN_DOCUMENT = "open";
 export const CANCELLED_DOCUMENT = "cancelled";
 
 export type DocumentChange =
   | { readonly put: StoredDocument }
-  /** Put if there is none of this kind and id; else nothing happens. */
+  /** Stores the document, unless one of this kind and id exists. */
   | { readonly create: StoredDocument }
-  /** These attributes are set; the others, and the body, stay. If there is no such document, nothing happens. */
+  /** Sets these attributes, and keeps the body and the other attributes. No effect if the document does not exist. */
   | { readonly mark: { readonly kind: string; readonly id: string; readonly attributes: DocumentAttributes } }
   | { readonly remove: { readonly kind: string; readonly id: string } };
 
-/** What one who takes a run over makes of its journal and its inbox. */
+/** A change of a run's journal and inbox by an operator action. */
 export interface JournalChange {
-  /** What the decision rests on: refused if the newest seq or the status is another. Null: whatever they are. */
+  /** The newest seq and the status that the action is based on. If they differ, the store refuses. Null disables the check. */
   readonly seen: { readonly seq: number; readonly status: Status } | null;
-  /** Records after this seq go, and with them the snapshot; null: none goes. */
+  /** Records after this seq, and the snapshot, are removed. Null removes nothing. */
   readonly cutAfter: number | null;
-  /** Added after what is left. */
+  /** Records added after the remaining ones. */
   readonly add: readonly NewRecord[];
-  /** Received in what is cut: laid into the inbox again, before what lies there, unless it lies there itself. */
+  /** Entries that removed records received. They are returned to the inbox ahead of the others, unless they are still in it. */
   readonly restore: ReadonlyArray<Omit<InboxEntry, "n">>;
 }
+
 /**
- * The one part of a transition that is code. The store calls it inside its own transaction, with that transaction, when the
- * guards have passed and before the records are written: it completes them. If it throws, the transition is refused and
- * leaves no trace. It is called again where the batch is sent again and had not been applied.
+ * The only code in a transition. The store calls it inside its own transaction, with that transaction, after the guards have passed and
+ * before the records are written, because it completes them. If it throws, the transition is refused and nothing is written. It is
+ * called again if the batch is sent again after a commit that was not applied.
  */
 export type InTransaction = (tx: unknown) => void | Promise<void>;
 
-/** What the owner of a run adds to it. Guard: the run is not terminal and has this epoch. */
+/** Changes that the owner of a run adds to it. Guard: the run is not terminal and has this epoch. */
 export interface Append {
   readonly kind: "append";
   readonly runId: string;
   readonly epoch: number;
-  /** The row's turn after this transition, one more than before; of no meaning when `state` is null. */
+  /** The row's turn after this transition: the previous turn plus one. Unused if `state` is null. */
   readonly turn: number;
-  /** Consecutive; the first follows the newest record of the run. */
+  /** Consecutive. The first record follows the run's newest record. */
   readonly records: readonly JournalRecord[];
-  /** Records that nobody will ask for any more: rounds of a loop whose state these records keep. Never the newest. */
+  /** Records to remove: iterations of a loop whose state these records store. Never the newest record. */
   readonly trim: readonly SeqRange[];
-  /** Numbers of inbox entries that these records received. */
+  /** Numbers of the inbox entries that these records received. */
   readonly taken: readonly number[];
   readonly posts: readonly Post[];
   readonly documents: readonly DocumentChange[];
-  /** Null: the row does not change. */
+  /** Null if the row does not change. */
   readonly state: RunState | null;
-  /** Null: as it was. */
+  /** Null if it does not change. */
   readonly undo: Undo | null;
-  /** Set when the decision rests on the inbox: refused if the inbox has moved on. */
+  /** Set if the decision depends on the inbox: the newest entry that was seen. The store refuses if there are newer entries. */
   readonly inbox: number | null;
-  /** Set when the decision rests on a deadline: refused before it, by the store's clock. */
+  /** Set if the decision depends on a deadline. The store refuses before this time on its clock. */
   readonly notBefore: number | null;
-  /** Code that belongs to the transition; null: it is data alone. */
+  /** User code of the transition. Null if there is none. */
   readonly transaction: InTransaction | null;
 }
 
-/** The empty list of every empty append: comparing with it tells whether a list has an owner yet. */
+/** Shared by all empty appends. A list that is identical to it must be replaced before the first item is added. */
 export const NO_ITEMS: readonly never[] = [];
 
-/** An append that changes nothing yet. */
+/** Returns an append without changes. */
 export function emptyAppend(runId: string, epoch: number): Append {
   return {
     kind: "append",
@@ -196,14 +197,14 @@ export function emptyAppend(runId: string, epoch: number): Append {
   };
 }
 
-/** What a store applies, or refuses, as a whole. */
+/** A change that a store applies or refuses as a whole. */
 export type Transition =
   /** Guard: no run has this id. */
   | { readonly kind: "create"; readonly run: NewRun; readonly history?: RunHistory }
   | Append
   /**
-   * From outside; raises the epoch, so the owner is fenced. Guard: the run has this epoch and is not terminal; only `reopened`
-   * may be made of a terminal one.
+   * Changes a run from outside: a cancel, a pause, an operator action. Raises the epoch, which fences the owner. Guard: the run has this
+   * epoch and is not terminal. Only `reopened` applies to a terminal run.
    */
   | {
       readonly kind: "control";
@@ -211,22 +212,22 @@ export type Transition =
       readonly epoch: number;
       readonly state: RunState;
       readonly posts: readonly Post[];
-      /** Set when the decision rests on what the run has to undo: refused as fenced if that has changed. */
+      /** Set if the decision depends on the run's undo state. The store refuses with `fenced` if it has changed. */
       readonly undo: Undo | null;
-      /** Null: the journal stays as it is. */
+      /** Null if the journal does not change. */
       readonly journal: JournalChange | null;
-      /** Says which call it is, so that the same call sent twice gets the same answer. */
+      /** Identifies the call, so a repeated call gets the same answer. */
       readonly controlId: string;
     }
-  /** From outside, to a run or a topic. No guard: a post always has an answer. */
+  /** From outside, to a run or a topic. No guard: every post gets an answer. */
   | { readonly kind: "post"; readonly post: MessagePost | EventPost | Extract<Post, { kind: "cancel" }> }
-  /** Takes a dead letter away and, unless `post` is null, posts it again. Guard: the letter is there. */
+  /** Removes a dead letter and, unless `post` is null, posts it again. Guard: the letter exists. */
   | { readonly kind: "letter"; readonly letterId: string; readonly post: MessagePost | EventPost | null }
-  /** Documents alone. */
+  /** Changes documents only. */
   | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] }
   /**
-   * One document takes the place of what was read; null: of nothing. Guard: it still is what was read, and the run that the post
-   * is for, which is the document's own if that has one, has not ended.
+   * Replaces a document, or creates it if `seen` is null. Guards: the stored document equals `seen`, and the run that `post` is sent to
+   * has not ended. Without a post the second guard applies to the document's run.
    */
   | {
       readonly kind: "revise";
@@ -236,7 +237,7 @@ export type Transition =
     };
 
 export type PostAnswer =
-  /** `runs` were waiting and have it. */
+  /** Received by `runs` waiting runs. */
   | { readonly kind: "delivered"; readonly runs: number }
   | { readonly kind: "queued" }
   | { readonly kind: "dropped" }
@@ -245,38 +246,38 @@ export type PostAnswer =
   | { readonly kind: "targetTerminated"; readonly status: TerminalStatus };
 
 export type Refusal =
-  /** create: the id is taken, by another call. */
+  /** `create`: another call has created a run with this id. */
   | { readonly reason: "exists"; readonly status: Status; readonly epoch: number }
   | { readonly reason: "notFound" }
   | { readonly reason: "terminal"; readonly status: TerminalStatus }
-  /** The run has another epoch: the writer owns it no longer. */
+  /** The run has another epoch: the writer does not own it any more. */
   | { readonly reason: "fenced"; readonly epoch: number }
-  /** The journal has moved on since the decision, or the run has another status. */
+  /** The newest seq or the status differs from that of the decision. */
   | { readonly reason: "moved"; readonly seq: number; readonly status: Status }
-  /** The document is not any more what was read. */
+  /** The stored document differs from the one that was read. */
   | { readonly reason: "changed" }
-  /** The inbox has moved on since the decision. */
+  /** The inbox has entries that the decision did not see. */
   | { readonly reason: "inbox"; readonly inboxLast: number }
-  /** The deadline has not come by the store's clock. */
+  /** The deadline has not passed on the store's clock. */
   | { readonly reason: "early"; readonly now: number }
-  /** Its code threw, or the store can't call it. */
+  /** The user code threw, or the store does not support user code. */
   | { readonly reason: "threw"; readonly error: unknown };
 
 export type Answer =
-  /** `post` answers a `post` or `letter`; `again` says that the same transition had been applied before. */
+  /** `post` is the answer to a `post` or `letter`. `again` is true if the same transition was applied before. */
   | { readonly kind: "applied"; readonly post: PostAnswer | null; readonly again: boolean }
   | ({ readonly kind: "refused" } & Refusal);
 
-/** A run that has become ready in a commit. */
+/** A run that became ready in a commit. */
 export interface Wake {
   readonly runId: string;
   readonly owner: string | null;
   readonly epoch: number;
-  /** What this commit laid into its inbox, oldest first; a hot session that has seen all before it needs no more. Null: it has to be read. */
+  /** Inbox entries that the commit added, oldest first. Enough for a hot session that has seen all earlier ones. Null if the inbox must be read. */
   readonly entries: readonly InboxEntry[] | null;
 }
 
-/** The run that is at its end once this is applied; null: none is. */
+/** Returns the run that this transition ends. Null if it ends none. */
 export function endedBy(transition: Transition): string | null {
   if (transition.kind !== "append" && transition.kind !== "control") return null;
   const status = transition.state?.status;

@@ -1,7 +1,7 @@
-/** What SQLite takes and gives back. */
+/** A value that SQLite can store and return. */
 export type SqliteTxValue = string | number | bigint | Uint8Array | null;
 
-/** A statement of a transaction, good until the transaction's body returns. */
+/** A prepared statement of a transaction. Usable until the transaction function returns. */
 export interface SqliteTxStatement {
   run(...values: readonly SqliteTxValue[]): {
     readonly changes: number | bigint;
@@ -12,8 +12,8 @@ export interface SqliteTxStatement {
 }
 
 /**
- * The SQLite store's own transaction, as the body of `ctx.transaction` has it. It takes one statement at a time, and none that
- * would end the transaction or reach beyond it.
+ * The transaction that `ctx.transaction` passes on the SQLite store. It accepts one statement per call, and rejects statements that would
+ * end the transaction or affect more than it.
  */
 export interface SqliteTx {
   prepare(sql: string): SqliteTxStatement;
@@ -21,8 +21,8 @@ export interface SqliteTx {
 }
 
 /**
- * The PostgreSQL store's own transaction, as the body of `ctx.transaction` has it: as a client of the package `pg` is asked, one
- * statement at a time, and none that would end the transaction.
+ * The transaction that `ctx.transaction` passes on the PostgreSQL store. Its `query` is that of a client of the package `pg`. It accepts
+ * one statement per call, and rejects statements that would end the transaction.
  */
 export interface PostgresTx {
   query<Row = Record<string, unknown>>(
@@ -31,7 +31,7 @@ export interface PostgresTx {
   ): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }>;
 }
 
-/** The memory store's transaction: values by key, kept when the body returns. */
+/** The transaction that `ctx.transaction` passes on the memory store: values by key, committed when the transaction function returns. */
 export interface MemoryTx {
   get(key: string): unknown;
   set(key: string, value: unknown): void;
@@ -40,7 +40,7 @@ export interface MemoryTx {
 }
 
 /**
- * A transaction on the store's own database, as calls of the engine take it: one of `ctx.transaction`, or a connection of yours
- * that has a transaction open. Of a SQLite connection `prepare` is all that is needed.
+ * A transaction on the store's database that calls of the engine accept: that of `ctx.transaction`, or your connection with an open
+ * transaction. A SQLite connection needs only `prepare`.
  */
 export type EngineTx = MemoryTx | PostgresTx | { prepare(sql: string): Pick<SqliteTxStatement, "run" | "get" | "all"> };

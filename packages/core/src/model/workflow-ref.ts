@@ -1,15 +1,15 @@
-/** Which workflow, in which version: a run stays on the version that it was started with. */
+/** A workflow and its version. A run keeps the version that it was started with. */
 export interface WorkflowRef {
   readonly name: string;
   readonly version: number;
 }
 
-/** The same text for the same workflow and version, and for no other: a version is digits alone. */
+/** Returns a key that is different for each workflow and version. A version has only digits. */
 export function workflowKey({ name, version }: WorkflowRef): string {
   return `${version}:${name}`;
 }
 
-/** The same workflow and version once, however often it is named. */
+/** Removes duplicates. */
 export function distinctWorkflows(refs: readonly WorkflowRef[]): readonly WorkflowRef[] {
   return [...new Map(refs.map((ref) => [workflowKey(ref), ref])).values()];
 }

@@ -1,5 +1,4 @@
 import { PawlError } from "../model/errors.ts";
-import { checkName } from "../model/names.ts";
 import type { RewriteOp } from "../model/op.ts";
 import {
   type OperatorAction,
@@ -7,6 +6,7 @@ import {
   operatorActionOf,
   operatorRecord,
 } from "../model/operator-action.ts";
+import { kinds, type OptionKinds } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, NewRecord } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
@@ -16,11 +16,14 @@ import type { Loaded } from "../store/store.ts";
 export interface ActOptions {
   /** Identifies the action: a repeated call with the same id changes nothing and returns the same result. Default: a new id. */
   readonly id?: string;
-  /** Who acts. Stored in the journal. */
+  /** The user who performs the action. Stored in the journal. */
   readonly by?: string;
   /** The reason. Stored in the journal. */
   readonly why?: string;
 }
+
+/** The kinds of these options, for each table that has them. */
+export const ACT_KINDS = { id: kinds.name, by: kinds.text, why: kinds.text } as const satisfies OptionKinds<ActOptions>;
 
 export interface RewindOptions extends ActOptions {
   /** Whether children started by dropped records are cancelled or keep running. Default `cancel`. */
@@ -56,7 +59,7 @@ export interface Planned<Result> {
 }
 
 export function actionId(options: ActOptions, fresh: () => string): string {
-  return options.id === undefined ? fresh() : checkName(options.id, "id of the operator action");
+  return options.id ?? fresh();
 }
 
 export function actionRecord<Result>(
@@ -95,7 +98,7 @@ export function withoutSeq({ seq: _, ...record }: JournalRecord): NewRecord {
 }
 
 /** A run with all of its records. */
-export interface WholeRun extends Omit<Loaded, "acts"> {
+export interface WholeRun extends Omit<Loaded, "operatorRecords"> {
   readonly records: readonly JournalRecord[];
 }
 

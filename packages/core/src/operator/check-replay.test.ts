@@ -15,7 +15,7 @@ interface Change {
 }
 
 interface Incompatible extends Change {
-  readonly finds: Pick<ReplayFinding, "kind" | "location"> & { readonly recorded: RegExp; readonly asked: RegExp };
+  readonly finds: Pick<ReplayFinding, "kind" | "location"> & { readonly recorded: RegExp; readonly requested: RegExp };
 }
 
 const noop = workflow("noop", async () => 1);
@@ -52,7 +52,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("other", () => 2);
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^step at other$/ },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, requested: /^step at other$/ },
   },
   {
     name: "a step is removed",
@@ -61,7 +61,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("a", () => 1);
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^listen at go$/ },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, requested: /^listen at go$/ },
   },
   {
     name: "two steps change places",
@@ -71,7 +71,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("a", () => 1);
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "a", recorded: /^step at a$/, asked: /^step at b$/ },
+    finds: { kind: "record", location: "a", recorded: /^step at a$/, requested: /^step at b$/ },
   },
   {
     name: "a step is inserted before a recorded one",
@@ -82,7 +82,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("b", () => 2);
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^step at between$/ },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, requested: /^step at between$/ },
   },
   {
     name: "a step becomes another kind of operation with the same name",
@@ -92,7 +92,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.sleep("1 s", { name: "b" });
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^sleep at b$/ },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, requested: /^sleep at b$/ },
   },
   {
     name: "the code ends before the last recorded step",
@@ -100,7 +100,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
     },
-    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^its end$/ },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, requested: /^its end$/ },
   },
   {
     name: "a branch is added to a join",
@@ -112,14 +112,19 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.join("ship", { label: (c) => c.step("print", () => 1), mail: (c) => c.step("send", () => 2) });
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "ship", recorded: /^join of .*label/, asked: /^join of .*mail.* at ship$/ },
+    finds: { kind: "record", location: "ship", recorded: /^join of .*label/, requested: /^join of .*mail.* at ship$/ },
   },
   {
     name: "a step of a loop iteration is renamed",
     was: loops("x"),
     becomes: loops("y"),
     drive: rounds,
-    finds: { kind: "record", location: "loop/~4/x", recorded: /^step at loop\/~4\/x$/, asked: /^step at loop\/~4\/y$/ },
+    finds: {
+      kind: "record",
+      location: "loop/~4/x",
+      recorded: /^step at loop\/~4\/x$/,
+      requested: /^step at loop\/~4\/y$/,
+    },
   },
   {
     name: "a step between two attempts is removed",
@@ -131,7 +136,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("a", () => 1);
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "flaky", recorded: /^retry at flaky$/, asked: /^listen at go$/ },
+    finds: { kind: "record", location: "flaky", recorded: /^retry at flaky$/, requested: /^listen at go$/ },
   },
   {
     name: "a child is started under another name",
@@ -143,7 +148,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.child(noop, undefined, { name: "second" });
       await ctx.listen("go");
     },
-    finds: { kind: "record", location: "first", recorded: /^spawn at first$/, asked: /^spawn at second$/ },
+    finds: { kind: "record", location: "first", recorded: /^spawn at first$/, requested: /^spawn at second$/ },
   },
   {
     name: "the code ends while the run waits",
@@ -152,7 +157,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("a", () => 1);
       await ctx.step("b", () => 2);
     },
-    finds: { kind: "wait", location: "go", recorded: /^listen at go for message go$/, asked: /^its end$/ },
+    finds: { kind: "wait", location: "go", recorded: /^listen at go for message go$/, requested: /^its end$/ },
   },
   {
     name: "the code fails while the run waits",
@@ -162,7 +167,12 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("b", () => 2);
       throw new Error("not any more");
     },
-    finds: { kind: "wait", location: "go", recorded: /^listen at go/, asked: /^its end: it fails with not any more$/ },
+    finds: {
+      kind: "wait",
+      location: "go",
+      recorded: /^listen at go/,
+      requested: /^its end: it fails with not any more$/,
+    },
   },
   {
     name: "a wait receives another message at the same location",
@@ -172,14 +182,19 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       kind: "wait",
       location: "answer",
       recorded: /^listen at answer for message yes$/,
-      asked: /^listen at answer for message ok$/,
+      requested: /^listen at answer for message ok$/,
     },
   },
   {
     name: "an arm is removed from an open select",
     was: async (ctx) => ctx.select({ yes: { message: "yes" }, no: { message: "no" } }),
     becomes: async (ctx) => ctx.select({ yes: { message: "yes" } }),
-    finds: { kind: "wait", location: "select", recorded: /message no/, asked: /^select at select for message yes$/ },
+    finds: {
+      kind: "wait",
+      location: "select",
+      recorded: /message no/,
+      requested: /^select at select for message yes$/,
+    },
   },
   {
     name: "a step is inserted before an open wait",
@@ -190,7 +205,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("sudden", () => 3);
       await ctx.listen("go");
     },
-    finds: { kind: "wait", location: "go", recorded: /^listen at go/, asked: /^step at sudden$/ },
+    finds: { kind: "wait", location: "go", recorded: /^listen at go/, requested: /^step at sudden$/ },
   },
   {
     name: "the code awaits a promise that is not from ctx",
@@ -200,7 +215,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.step("b", () => 2);
       await new Promise(() => undefined);
     },
-    finds: { kind: "standstill", location: "go", recorded: /^listen at go/, asked: /^nothing$/ },
+    finds: { kind: "standstill", location: "go", recorded: /^listen at go/, requested: /^nothing$/ },
   },
 ];
 
@@ -327,16 +342,16 @@ async function suspendedRun(cluster: TestCluster, { was, drive }: Change): Promi
 
 /** Checks the code, and that the check only reads from the store. */
 async function checkCode(cluster: TestCluster, becomes: Code) {
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   const store = intercepted(cluster.connect(), async (call, proceed) => {
-    asked.add(call.method);
+    requested.add(call.method);
     return await proceed();
   });
   const flow = workflow("flow", (ctx) => becomes(ctx));
   const report = await checkReplay({ store, workflows: [flow, noop], world: cluster.world });
-  expect([...asked].filter((method) => ["commit", "claim", "heartbeat", "retire", "prune"].includes(method))).toEqual(
-    [],
-  );
+  expect(
+    [...requested].filter((method) => ["commit", "claim", "heartbeat", "retire", "prune"].includes(method)),
+  ).toEqual([]);
   return report;
 }
 
@@ -347,10 +362,10 @@ describe.each(TEST_STORES)("checkReplay, on the store $name", ({ create }) => {
     const before = await cluster.dump();
     const { ok, checked, findings } = await checkCode(cluster, change.becomes);
     expect({ ok, checked, findings: findings.length }).toEqual({ ok: false, checked: 1, findings: 1 });
-    const { recorded, asked, ...exactly } = change.finds;
+    const { recorded, requested, ...exactly } = change.finds;
     expect(findings[0]).toMatchObject({ runId: "r", workflow: "flow", ...exactly });
     expect(findings[0]?.recorded).toMatch(recorded);
-    expect(findings[0]?.asked).toMatch(asked);
+    expect(findings[0]?.requested).toMatch(requested);
     expect(await cluster.dump()).toBe(before);
   });
 

@@ -1,10 +1,11 @@
-import { type EngineOptions, resolveConfig } from "../engine/config.ts";
-import { PawlError } from "../model/errors.ts";
+import { ENGINE_KINDS, type EngineConfig, type EngineOptions, resolveConfig } from "../engine/config.ts";
 import { hash32 } from "../model/hash.ts";
+import { kinds, optionTable, readOptions } from "../model/option-check.ts";
 import { type Codec, createCodec } from "../model/payload.ts";
 import type { Run, Status } from "../model/run.ts";
 import { ProgramRegistry } from "../runner/program-registry.ts";
 import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
+import { callStore, openStore } from "../store/open-store.ts";
 import type { Reader, Store } from "../store/store.ts";
 import { checkRun, type ReplayFinding } from "./replay-finding.ts";
 
@@ -31,6 +32,23 @@ export interface CheckReplayOptions extends Pick<EngineOptions, "codec" | "world
   readonly onProgress?: (progress: CheckProgress) => void;
   /** Called with each finding, even beyond `findingsMax`. */
   readonly onFinding?: (finding: ReplayFinding) => void;
+}
+
+const OPTIONS = optionTable<CheckReplayOptions>("checkReplay", {
+  workflows: kinds.required(ENGINE_KINDS.workflows),
+  store: ENGINE_KINDS.store,
+  codec: ENGINE_KINDS.codec,
+  world: ENGINE_KINDS.world,
+  keepOpen: kinds.flag,
+  sample: { ...kinds.number(0, 1), allowed: "a number above 0 and at most 1", fits: isShare },
+  limit: kinds.either(kinds.literal(Number.POSITIVE_INFINITY), kinds.integer(1)),
+  findingsMax: kinds.integer(0),
+  onProgress: kinds.callback,
+  onFinding: kinds.callback,
+});
+
+function isShare(value: unknown): boolean {
+  return typeof value === "number" && value > 0 && value <= 1;
 }
 
 export interface CheckProgress {
@@ -62,13 +80,27 @@ export interface ReplayReport {
  * if (!report.ok) throw new Error(report.findings.map(({ message }) => message).join("\n"));
  * ```
  */
-export async function checkReplay(options: CheckReplayOptions): Promise<ReplayReport> {
-  const { store, workflows, sample = 1, limit = Number.POSITIVE_INFINITY } = options;
-  if (!(sample > 0 && sample <= 1))
-    throw new PawlError("OPTION_INVALID", `sample must be above 0 and at most 1; got ${sample}`);
-  const config = resolveConfig({ ...options, log: () => undefined });
+export async function checkReplay(given: CheckReplayOptions): Promise<ReplayReport> {
+  const options = readOptions(OPTIONS, given);
+  const { store, codec: hook, world, sample = 1, limit = Number.POSITIVE_INFINITY } = options;
+  const engineOptions = { store, workflows: options.workflows, ...(hook && { codec: hook }), ...(world && { world }) };
+  const config = resolveConfig({ ...engineOptions, log: () => undefined });
   const { clock } = config.world;
-  if (options.keepOpen !== true) await store.open({ now: () => clock.now(), every: () => () => undefined });
+  if (options.keepOpen !== true) await openStore(store, { now: () => clock.now(), every: () => () => undefined });
+  try {
+    return await callStore(() => replayRuns(options, config, { sample, limit }));
+  } finally {
+    if (options.keepOpen !== true) await store.close();
+  }
+}
+
+async function replayRuns(
+  options: CheckReplayOptions,
+  config: EngineConfig,
+  { sample, limit }: { readonly sample: number; readonly limit: number },
+): Promise<ReplayReport> {
+  const { store } = options;
+  const workflows = [...config.workflows.values()];
   const rejections = trackUnhandledRejections(() => undefined);
   try {
     const codec = plainCodec(options);
@@ -91,7 +123,6 @@ export async function checkReplay(options: CheckReplayOptions): Promise<ReplayRe
     return findings.report();
   } finally {
     rejections.stop();
-    if (options.keepOpen !== true) await store.close();
   }
 }
 

@@ -4,6 +4,7 @@ import { type Runs, runNotFound } from "../engine/runs.ts";
 import { PawlError } from "../model/errors.ts";
 import { checkTarget } from "../model/names.ts";
 import type { ControlOutcome, Op, OutcomeOf } from "../model/op.ts";
+import { kinds, readArgument } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
 import type { Payload, Run } from "../model/run.ts";
 import { failurePayload } from "../runner/failure-payload.ts";
@@ -18,6 +19,8 @@ export interface ControlParts {
   readonly submit: <O extends Op>(op: O) => Promise<OutcomeOf<O>>;
 }
 
+const REASON = kinds.optional(kinds.text);
+
 /** Cancels, pauses and resumes runs from outside. */
 export class Controls {
   readonly #parts: ControlParts;
@@ -26,9 +29,10 @@ export class Controls {
     this.#parts = parts;
   }
 
-  async cancel(runId: string, reason?: string): Promise<boolean> {
+  async cancel(runId: string, given?: string): Promise<boolean> {
     const { runs, publisher } = this.#parts;
-    const error = new PawlError("RUN_CANCELLED", reason ?? `run ${runId} was cancelled`);
+    const reason = readArgument(REASON, given, "reason") ?? `run ${checkTarget(runId)} was cancelled`;
+    const error = new PawlError("RUN_CANCELLED", reason);
     const { answer, outcome } = await this.#control(runId, "cancel", error);
     if (answer === "compensating") {
       await this.#withRun(runId, "run.compensating", (run) => publisher.compensating(run, outcome));
@@ -40,8 +44,9 @@ export class Controls {
     return true;
   }
 
-  async pause(runId: string, reason?: string): Promise<void> {
-    const error = new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`);
+  async pause(runId: string, given?: string): Promise<void> {
+    const reason = readArgument(REASON, given, "reason") ?? `run ${checkTarget(runId)} was paused`;
+    const error = new PawlError("RUN_PAUSED", reason);
     const { answer, outcome } = await this.#control(runId, "pause", error);
     if (answer !== "done") throw new PawlError("RUN_ENDED", `run ${runId} has ended and cannot be paused`);
     await this.#withRun(runId, "run.paused", (run) => this.#parts.publisher.paused(run, outcome));
@@ -78,8 +83,8 @@ export class Controls {
 
   /** Publishes an event about a run. Reads the run only if the event has a listener. */
   async #withRun(runId: string, kind: EngineEventKind, publish: (run: Run) => void): Promise<void> {
-    const { publisher, config } = this.#parts;
-    const run = publisher.hasListener(kind) ? await config.store.reader.get(runId) : null;
+    const { publisher, worker } = this.#parts;
+    const run = publisher.hasListener(kind) ? await worker.reader.get(runId) : null;
     if (run !== null) publish(run);
   }
 

@@ -232,7 +232,7 @@ function noWorkerText({ workers, workflow, version }: Unworded, versions: readon
 
 function suspectText(claims: number): string {
   if (claims < 2) return "";
-  return `; claimed ${claims} times without progress, so a worker executes it only while it has no other such run`;
+  return `; it lost its worker ${claims} times without progress, so workers execute it in small groups of such runs, or alone`;
 }
 
 function lastRecordText({ lastRecord, at }: Unworded): string {
@@ -297,7 +297,7 @@ export type Why =
   | { readonly kind: "delayed"; readonly until: number }
   /** The run is due, but no live worker has its workflow in its version. `versions` are the versions that live workers have. */
   | { readonly kind: "noWorker"; readonly dueAt: number; readonly versions: readonly number[] }
-  /** The run is due and waits for a free slot. After claims without progress, a worker executes it beside no other such run. */
+  /** The run is due and waits for a free slot. After claims without progress, workers execute it in small groups of such runs, or alone. */
   | { readonly kind: "waitsForRoom"; readonly dueAt: number; readonly claims: number }
   /** The lease of the run's worker has expired. Another worker takes the run over. */
   | { readonly kind: "ownerGone"; readonly owner: string; readonly silentSince: number | null }

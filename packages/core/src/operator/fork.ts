@@ -1,6 +1,6 @@
 import { PawlError } from "../model/errors.ts";
-import { checkRunId } from "../model/names.ts";
 import { operatorActionOf, operatorRecord } from "../model/operator-action.ts";
+import { kinds, optionTable } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, NewRecord } from "../model/record.ts";
 import type { NewRun, Run } from "../model/run.ts";
@@ -9,7 +9,7 @@ import type { RunHistory } from "../model/transition.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import { cutBefore } from "../rules/cut-journal.ts";
 import type { OriginOf } from "../runner/operator-records.ts";
-import { type ActOptions, actionId, actionRecord, type WholeRun, withoutSeq } from "./action.ts";
+import { ACT_KINDS, type ActOptions, actionId, actionRecord, type WholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
 import { actionTime, awaitedChildren, cutOf, endsOf, undoAfter } from "./rewind.ts";
 
@@ -26,28 +26,38 @@ export interface ForkOptions extends Omit<ActOptions, "id"> {
   readonly openChildren?: "refuse" | "ignore";
 }
 
+export const FORK_OPTIONS = optionTable<ForkOptions>("fork", {
+  ...ACT_KINDS,
+  id: kinds.newRunId,
+  input: kinds.value,
+  patch: kinds.map(kinds.value),
+  tags: kinds.tags,
+  openChildren: kinds.oneOf("refuse", "ignore"),
+});
+
 export interface Forked {
   readonly run: NewRun;
   readonly history: RunHistory;
 }
 
-/** Builds a run whose journal starts with a copy of another run's journal, up to `at`. Null copies all of it. */
+/** Builds a run from checked options. Its journal starts with a copy of another run's journal, up to `at`. Null copies all of it. */
 export async function forkedRun(
-  { config, codec }: ControlParts,
+  { config, codec, worker }: ControlParts,
   { run, records }: WholeRun,
   at: string | number | null,
   options: ForkOptions,
 ): Promise<Forked> {
   const now = config.store.now();
-  const id = options.id === undefined ? config.world.random.id(now) : checkRunId(options.id);
+  const id = options.id ?? config.world.random.id(now);
   const target = `${run.id} at ${at ?? "its end"}`;
-  const cut = at === null ? cutBefore(records, records.length, null) : cutOf(run.id, records, at);
+  const cut =
+    at === null ? cutBefore(records, records.length, null) : cutOf({ kind: "fork", runId: run.id, at }, records);
   if (cut.kind !== "cut")
     throw new PawlError(
       "STEP_UNDONE",
       `cannot fork run ${run.id} at its end: it was compensated; fork it at an earlier record`,
     );
-  const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
+  const { ends, open } = await endsOf("fork", worker.reader, awaitedChildren(cut.kept));
   const [child] = open;
   if (child !== undefined && options.openChildren !== "ignore") throw childOpen(run.id, child.id);
   const result = { records: cut.kept.length };

@@ -3,11 +3,13 @@ import { runNotFound } from "../engine/runs.ts";
 import { PawlError } from "../model/errors.ts";
 import { checkTarget } from "../model/names.ts";
 import type { OperatorActionKind } from "../model/operator-action.ts";
+import { kinds, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { NewRecord } from "../model/record.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Cut } from "../rules/cut-journal.ts";
 import { failurePayload } from "../runner/failure-payload.ts";
 import {
+  ACT_KINDS,
   type ActOptions,
   actionId,
   actionRecord,
@@ -19,9 +21,16 @@ import {
   wholeRun,
 } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
-import { type ForkOptions, forkedRun } from "./fork.ts";
-import { type LocationMap, type MigrateOptions, type Migration, planMigration } from "./migrate.ts";
-import { planRestart, type RestartOptions } from "./restart.ts";
+import { FORK_OPTIONS, type ForkOptions, forkedRun } from "./fork.ts";
+import {
+  LOCATION_MAP,
+  type LocationMap,
+  MIGRATE_OPTIONS,
+  type MigrateOptions,
+  type Migration,
+  planMigration,
+} from "./migrate.ts";
+import { planRestart, RESTART_OPTIONS, type RestartOptions } from "./restart.ts";
 import {
   actionTime,
   awaitedChildren,
@@ -41,6 +50,16 @@ const ATTEMPTS_MAX = 5;
 /** How long no worker can claim a held run. */
 const HOLD_MS = 2_000;
 
+const REWIND_OPTIONS = optionTable<RewindOptions>("the call", {
+  ...ACT_KINDS,
+  children: kinds.oneOf("cancel", "detach"),
+  messages: kinds.oneOf("redeliver", "drop"),
+});
+
+/** A place in a journal: a location, or a seq. */
+const AT = kinds.either(kinds.text, kinds.integer(0));
+const VERSION = kinds.integer(1);
+
 /** Operator actions that change the journal of a run: rewind, retry, migrate, restart. And fork, which copies it. */
 export class History {
   readonly #parts: ControlParts;
@@ -49,13 +68,22 @@ export class History {
     this.#parts = parts;
   }
 
-  async rewind(runId: string, at: string | number, options: RewindOptions): Promise<Rewound> {
+  async rewind(runId: string, at: string | number, given: RewindOptions | undefined): Promise<Rewound> {
+    readArgument(AT, at, "at");
+    const options = readOptions(REWIND_OPTIONS, given);
     return await this.act(runId, { kind: "rewind", target: String(at) }, options, (loaded, id) =>
-      this.#planCut("rewind", loaded, cutOf(runId, loaded.records, at), { id, target: String(at) }, options),
+      this.#planCut(
+        "rewind",
+        loaded,
+        cutOf({ kind: "rewind", runId, at }, loaded.records),
+        { id, target: String(at) },
+        options,
+      ),
     );
   }
 
-  async retry(runId: string, options: RewindOptions): Promise<Rewound> {
+  async retry(runId: string, given: RewindOptions | undefined): Promise<Rewound> {
+    const options = readOptions(REWIND_OPTIONS, given);
     return await this.act(runId, { kind: "retry", target: "failure" }, options, (loaded, id) => {
       const { run, records } = loaded;
       if (run.status !== "failed")
@@ -65,8 +93,14 @@ export class History {
     });
   }
 
-  async fork<Output>(runId: string, at: string | number | null, options: ForkOptions): Promise<RunHandle<Output>> {
+  async fork<Output>(
+    runId: string,
+    at: string | number | null,
+    given: ForkOptions | undefined,
+  ): Promise<RunHandle<Output>> {
     const { submit, worker, publisher, runs } = this.#parts;
+    readArgument(kinds.nullable(AT), at, "at");
+    const options = readOptions(FORK_OPTIONS, given);
     const loaded = await this.#load(checkTarget(runId));
     const { run, history } = await forkedRun(this.#parts, loaded, at, options);
     const outcome = await submit({ kind: "start", run, history });
@@ -79,8 +113,15 @@ export class History {
     return runs.handle<Output>(run.id);
   }
 
-  async migrate(runId: string, version: number, map: LocationMap, options: MigrateOptions): Promise<Migration> {
-    checkVersion(version);
+  async migrate(
+    runId: string,
+    version: number,
+    givenMap: LocationMap | undefined,
+    given: MigrateOptions | undefined,
+  ): Promise<Migration> {
+    readArgument(VERSION, version, "version");
+    const map = readArgument(LOCATION_MAP, givenMap ?? {}, "map");
+    const options = readOptions(MIGRATE_OPTIONS, given);
     const target = `version ${version}`;
     const plan = (loaded: WholeRun, id: string): Promise<Planned<Migration>> =>
       planMigration(this.#parts, loaded, { version, map, id, target }, options);
@@ -88,8 +129,9 @@ export class History {
     return await this.act(runId, { kind: "migrate", target }, options, plan);
   }
 
-  async restart<Result>(runId: string, version: number, options: RestartOptions<Result>): Promise<Result> {
-    checkVersion(version);
+  async restart<Result>(runId: string, version: number, given: RestartOptions<Result>): Promise<Result> {
+    readArgument(VERSION, version, "version");
+    const options = readOptions<RestartOptions<Result>>(RESTART_OPTIONS, given);
     const target = `restart in version ${version}`;
     return await this.act(runId, { kind: "migrate", target }, options, (loaded, id) =>
       planRestart(this.#parts, loaded, { version, id, target }, options),
@@ -134,17 +176,17 @@ export class History {
   }
 
   async #planCut(
-    kind: OperatorActionKind,
+    kind: "rewind" | "retry",
     { run }: WholeRun,
     cut: Cut,
     { id, target }: { readonly id: string; readonly target: string },
     options: RewindOptions,
   ): Promise<Planned<Rewound>> {
-    const { codec, config } = this.#parts;
+    const { codec, config, worker } = this.#parts;
     const now = config.store.now();
     const children = startedIn(cut.dropped);
     const messages = options.messages === "drop" ? [] : messagesIn(codec, cut.dropped);
-    const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
+    const { ends, open } = await endsOf(kind, worker.reader, awaitedChildren(cut.kept));
     // An ended run receives nothing. If a child that is being cancelled ended before this commit, its end would be lost.
     const openChild = isTerminal(run.status) ? open.find(({ parent }) => parent?.onClose === "cancel") : undefined;
     if (openChild !== undefined) throw childOpen(kind, run.id, openChild.id);
@@ -194,9 +236,4 @@ function childOpen(kind: OperatorActionKind, runId: string, child: string): Pawl
     "CHILD_OPEN",
     `cannot ${kind} run ${runId}: its child ${child} is still being cancelled; try again when it has ended`,
   );
-}
-
-function checkVersion(version: number): void {
-  if (Number.isSafeInteger(version) && version >= 1) return;
-  throw new PawlError("OPTION_INVALID", `version must be a positive integer; got ${String(version)}`);
 }

@@ -1,4 +1,5 @@
 import type { RecordView } from "../engine/run-handle.ts";
+import { kinds, type OptionKind, openTable, readArgument } from "../model/option-check.ts";
 import { createCodec } from "../model/payload.ts";
 
 /** The differences of two journals. Operator records, retries, times and child ids are ignored. */
@@ -13,9 +14,29 @@ export interface JournalDiff {
   readonly onlyB: readonly RecordView[];
 }
 
+/** The parts of a record that are compared; the others are only returned. */
+const JOURNAL = kinds.list(
+  kinds.options(
+    openTable<RecordView>("the record", {
+      seq: kinds.value,
+      location: kinds.required(kinds.text),
+      kind: kinds.required(kinds.text) as OptionKind<never>,
+      outcome: kinds.required(kinds.text) as OptionKind<never>,
+      value: kinds.value,
+      error: kinds.required(kinds.nullable(kinds.error)),
+      detail: kinds.required(kinds.nullable(kinds.text)),
+      attempts: kinds.value,
+      startedAt: kinds.value,
+      at: kinds.value,
+    }),
+  ),
+  { max: Number.MAX_SAFE_INTEGER },
+);
+
 /** Compares two journals, for example those of a run and its fork. */
 export function diff(journalA: readonly RecordView[], journalB: readonly RecordView[]): JournalDiff {
-  const [a, b] = [comparable(journalA), comparable(journalB)];
+  const a = comparable(readArgument(JOURNAL, journalA, "journalA"));
+  const b = comparable(readArgument(JOURNAL, journalB, "journalB"));
   let common = 0;
   while (common < a.length && common < b.length && isSame(a[common], b[common])) common += 1;
   const [restA, restB] = [byKey(a.slice(common)), byKey(b.slice(common))];

@@ -1,9 +1,10 @@
 import { PawlError } from "../model/errors.ts";
+import { kinds, optionTable } from "../model/option-check.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import { ProgramRegistry } from "../runner/program-registry.ts";
 import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
-import { type ActOptions, actionRecord, type Planned, type WholeRun, withoutSeq } from "./action.ts";
+import { ACT_KINDS, type ActOptions, actionRecord, type Planned, type WholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
 import { checkLoaded, type ReplayFinding } from "./replay-finding.ts";
 import { actionTime, awaitedChildren, endsOf } from "./rewind.ts";
@@ -15,6 +16,9 @@ export interface MigrateOptions extends ActOptions {
   /** Checks whether the run can be migrated, and changes nothing. */
   readonly dryRun?: boolean;
 }
+
+export const MIGRATE_OPTIONS = optionTable<MigrateOptions>("migrate", { ...ACT_KINDS, dryRun: kinds.flag });
+export const LOCATION_MAP = kinds.map(kinds.nullable(kinds.text));
 
 export interface Migration {
   readonly from: number;
@@ -41,11 +45,11 @@ export async function planMigration(
   }: { readonly version: number; readonly map: LocationMap; readonly id: string; readonly target: string },
   options: MigrateOptions,
 ): Promise<Planned<Migration>> {
-  const { codec, config } = parts;
+  const { codec, config, worker } = parts;
   const { run } = loaded;
   if (isTerminal(run.status)) throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be migrated`);
   const records = loaded.records.flatMap((record) => mapped(map, record));
-  const { ends, open } = await endsOf(config.store.reader, renamedChildren(map, loaded.records));
+  const { ends, open } = await endsOf("migrate", worker.reader, renamedChildren(map, loaded.records));
   const [child] = open;
   if (child !== undefined)
     throw new PawlError(

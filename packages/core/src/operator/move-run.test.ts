@@ -250,6 +250,9 @@ describe("invalid exports", () => {
     const store = cluster?.connect();
     if (store === undefined) throw new Error("there is no store");
     const exported = { ...good, runs: [{ ...run, id: "" }] } as RunExport;
-    await expect(importRun(store, exported, KEPT)).rejects.toMatchObject({ code: "ID_INVALID" });
+    await expect(importRun(store, exported, KEPT)).rejects.toMatchObject({
+      code: "EXPORT_INVALID",
+      cause: { code: "ID_INVALID" },
+    });
   });
 });

@@ -1,13 +1,16 @@
+import { ENGINE_KINDS, STORE } from "../engine/config.ts";
 import { runNotFound } from "../engine/runs.ts";
 import { PawlError } from "../model/errors.ts";
 import { toFailure } from "../model/failure.ts";
 import { childEndId, type InboxEntry } from "../model/inbox.ts";
 import { checkTarget } from "../model/names.ts";
+import { kinds, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { CodecHook } from "../model/payload.ts";
 import type { NewRecord } from "../model/record.ts";
 import { isTerminal, type NewRun, type Run } from "../model/run.ts";
 import type { RunState, Transition } from "../model/transition.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
+import { callStore, openStore } from "../store/open-store.ts";
 import type { Loaded, Reader, Store } from "../store/store.ts";
 import { type WholeRun, wholeRun } from "./action.ts";
 import { awaitedChildren, endsOf } from "./rewind.ts";
@@ -21,6 +24,12 @@ export interface MoveOptions {
   /** Default: the system clock. */
   readonly clock?: Clock;
 }
+
+const OPTIONS = optionTable<MoveOptions>("the call", {
+  codec: ENGINE_KINDS.codec,
+  keepOpen: kinds.flag,
+  clock: kinds.withMethods("a clock", "now"),
+});
 
 export interface ImportReport {
   /** The id of the exported run. */
@@ -43,11 +52,14 @@ const RUNS_MAX = 10_000;
  * const text = JSON.stringify(await exportRun(sqliteStore("app.db"), "order-1"));
  * ```
  */
-export async function exportRun(store: Store, runId: string, options: MoveOptions = {}): Promise<RunExport> {
+export async function exportRun(store: Store, runId: string, given?: MoveOptions): Promise<RunExport> {
+  readArgument(STORE, store, "store");
+  const options = readOptions(OPTIONS, given);
+  checkTarget(runId);
   return await withStore(store, options, async () => {
     const values = exportValues(options.codec ?? null);
     const runs: ExportedRun[] = [];
-    for (const pending = [checkTarget(runId)]; pending.length > 0; ) {
+    for (const pending = [runId]; pending.length > 0; ) {
       const id = pending.shift() ?? "";
       const loaded = await store.load(id, 0);
       if (loaded === null && id === runId) throw runNotFound(id);
@@ -73,7 +85,7 @@ async function inboxOf(
   if (isTerminal(run.status)) return inbox;
   const there = new Set(inbox.map(({ id }) => id));
   const awaited = awaitedChildren(records).filter(({ location, child }) => !there.has(childEndId(location, child)));
-  return [...inbox, ...(await endsOf(reader, awaited)).ends];
+  return [...inbox, ...(await endsOf("export", reader, awaited)).ends];
 }
 
 async function childrenOf(reader: Reader, runId: string): Promise<readonly string[]> {
@@ -94,8 +106,10 @@ async function childrenOf(reader: Reader, runId: string): Promise<readonly strin
 export async function importRun(
   store: Store,
   exported: RunExport | string,
-  options: MoveOptions = {},
+  given?: MoveOptions,
 ): Promise<ImportReport> {
+  readArgument(STORE, store, "store");
+  const options = readOptions(OPTIONS, given);
   const { runs } = readExport(exported);
   const values = exportValues(options.codec ?? null);
   return await withStore(store, options, async () => {
@@ -123,7 +137,10 @@ function transitionsOf(values: Values, exported: ExportedRun, now: number): read
     startAt: Math.max(exported.startAt ?? 0, now),
   };
   const records = exported.records.map(
-    ({ seq: _, value, ...record }): NewRecord => ({ ...record, payload: values.in(value) }),
+    ({ seq: _, value, ...record }): NewRecord => ({
+      ...record,
+      payload: record.outcome === "failed" ? values.failureIn(value) : values.in(value),
+    }),
   );
   const inbox = exported.inbox.map(({ value, ...entry }) => ({ ...entry, value: values.in(value) }));
   const life = { startedAt, generation, baseSeq, seqs: exported.records.map(({ seq }) => seq) };
@@ -144,17 +161,19 @@ function snapshotOf(values: Values, { id, snapshot }: ExportedRun): readonly Tra
 
 /** The state of an ended or paused run. Null for other runs: they resume when a worker claims them. */
 function stateOf(values: Values, { status, outcome, endedAt }: ExportedRun, now: number): RunState | null {
-  if (status === "paused") return { status, reason: values.in(outcome) };
-  return isTerminal(status) ? { status, outcome: values.in(outcome), at: endedAt ?? now } : null;
+  if (status === "paused") return { status, reason: values.failureIn(outcome) };
+  if (!isTerminal(status)) return null;
+  const payload = status === "completed" ? values.in(outcome) : values.failureIn(outcome);
+  return { status, outcome: payload, at: endedAt ?? now };
 }
 
 /** Opens the store for the call, unless `keepOpen` is set. */
-export async function withStore<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
-  if (options.keepOpen === true) return await call();
+async function withStore<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
+  if (options.keepOpen === true) return await callStore(call);
   const clock = options.clock ?? systemClock();
-  await store.open({ now: () => clock.now(), every: () => () => undefined });
+  await openStore(store, { now: () => clock.now(), every: () => () => undefined });
   try {
-    return await call();
+    return await callStore(call);
   } finally {
     await store.close();
   }
@@ -176,8 +195,10 @@ export async function withStore<Value>(store: Store, options: MoveOptions, call:
 export async function endExported(
   store: Store,
   exported: RunExport | string,
-  options: MoveOptions = {},
+  given?: MoveOptions,
 ): Promise<readonly string[]> {
+  readArgument(STORE, store, "store");
+  const options = readOptions(OPTIONS, given);
   const { runs } = readExport(exported);
   const { codec = null } = options;
   const moved = new PawlError("RUN_MOVED", "the run was moved to another store and continues there");

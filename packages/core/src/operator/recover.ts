@@ -1,5 +1,4 @@
 import type { Status } from "../model/run.ts";
-import type { Reader } from "../store/store.ts";
 import type { Worker } from "../worker/worker.ts";
 
 export interface RecoveryReport {
@@ -15,11 +14,11 @@ export interface RecoveryReport {
   >;
 }
 
-export async function recoverNow(worker: Worker, reader: Reader): Promise<RecoveryReport> {
+export async function recoverNow(worker: Worker): Promise<RecoveryReport> {
   const counts = await worker.recover();
   const [pending = 0, running = 0, suspended = 0, paused = 0, compensating = 0] = await Promise.all(
     (["pending", "running", "suspended", "paused", "compensating"] as const).map((status) =>
-      reader.count({ status: [status] }),
+      worker.reader.count({ status: [status] }),
     ),
   );
   return { ...counts, open: { pending, running, suspended, paused, compensating } };

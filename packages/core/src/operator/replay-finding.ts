@@ -28,7 +28,7 @@ export interface ReplayFinding {
   /** The recorded operation. */
   readonly recorded: string;
   /** The operation that the code requests. */
-  readonly asked: string;
+  readonly requested: string;
   readonly message: string;
 }
 
@@ -55,7 +55,7 @@ export async function checkLoaded(
   const program = programs.of(run);
   if (program === null) {
     const recorded = `${run.workflow}, version ${run.version}`;
-    return finding(run, { kind: "version", location: "", seq: null, recorded, asked: "no code for this version" });
+    return finding(run, { kind: "version", location: "", seq: null, recorded, requested: "no code for this version" });
   }
   try {
     // A working session commits records before it updates its row, so the wait in the row may be outdated.
@@ -63,8 +63,8 @@ export async function checkLoaded(
     const mismatch = mismatchOf(current, await dryRun(services, loaded, program));
     return mismatch === null ? null : finding(run, mismatch);
   } catch (error) {
-    const asked = error instanceof PawlError ? `${error.code}: ${error.message}` : String(error);
-    return finding(run, { kind: "unreadable", location: "", seq: null, recorded: "an unreadable journal", asked });
+    const requested = error instanceof PawlError ? `${error.code}: ${error.message}` : String(error);
+    return finding(run, { kind: "unreadable", location: "", seq: null, recorded: "an unreadable journal", requested });
   }
 }
 
@@ -81,18 +81,18 @@ function mismatchOf(run: Run, result: DryRunResult): Mismatch | null {
       if (open.size > 0) return missingWait(run, open, describeOpen(open));
       const recorded = run.wait?.open[0] === undefined ? "the end of the journal" : described(run.wait.open[0]);
       const location = run.wait?.open[0]?.location ?? "";
-      return { kind: "standstill", location, seq: null, recorded, asked: "nothing" };
+      return { kind: "standstill", location, seq: null, recorded, requested: "nothing" };
     }
   }
 }
 
 /** The first open wait of the run that the code does not request. */
-function missingWait(run: Run, open: Pick<OpenCommandView, "get">, asked: string): Mismatch | null {
+function missingWait(run: Run, open: Pick<OpenCommandView, "get">, requested: string): Mismatch | null {
   for (const wait of run.wait?.open ?? []) {
     const command = open.get(wait.location);
     const what = { kind: "wait", location: wait.location, seq: null, recorded: described(wait) } as const;
-    if (command === undefined) return { ...what, asked };
-    if (!isSame(wait, command)) return { ...what, asked: describedCommand(command) };
+    if (command === undefined) return { ...what, requested };
+    if (!isSame(wait, command)) return { ...what, requested: describedCommand(command) };
   }
   return null;
 }
@@ -135,9 +135,9 @@ function failing(error: unknown): string {
 }
 
 function finding({ id, workflow, version }: Run, mismatch: Mismatch): ReplayFinding {
-  const { location, recorded, asked } = mismatch;
+  const { location, recorded, requested } = mismatch;
   const where = location === "" ? "" : `at ${location} `;
   const seq = mismatch.seq === null ? "" : ` (record ${mismatch.seq})`;
-  const message = `run ${id} of ${workflow}: ${where}the run has ${recorded}${seq}, the code requests ${asked}`;
+  const message = `run ${id} of ${workflow}: ${where}the run has ${recorded}${seq}, the code requests ${requested}`;
   return { runId: id, workflow, version, ...mismatch, message };
 }

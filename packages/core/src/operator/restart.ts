@@ -1,7 +1,8 @@
 import { type RecordView, type RunSummary, recordView, runSummary } from "../engine/run-handle.ts";
 import { PawlError } from "../model/errors.ts";
+import { kinds, openTable, optionTable, readArgument } from "../model/option-check.ts";
 import { isTerminal } from "../model/run.ts";
-import { type ActOptions, actionRecord, type Planned, type WholeRun } from "./action.ts";
+import { ACT_KINDS, type ActOptions, actionRecord, type Planned, type WholeRun } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
 import { actionTime } from "./rewind.ts";
 
@@ -24,6 +25,13 @@ export interface RestartPlan<Result> {
   readonly result: Result;
 }
 
+export const RESTART_OPTIONS = optionTable<RestartOptions<never>>("restart", {
+  ...ACT_KINDS,
+  plan: kinds.required(kinds.callback),
+});
+
+const PLAN = kinds.options(openTable<RestartPlan<never>>("the plan", { input: kinds.value, result: kinds.value }));
+
 /** Starts a new generation of the run in another version. Its journal contains only the record of this action. */
 export async function planRestart<Result>(
   { codec, config }: ControlParts,
@@ -34,7 +42,7 @@ export async function planRestart<Result>(
   if (isTerminal(run.status))
     throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be restarted`);
   const read = { run: runSummary(codec, run), records: records.map((record) => recordView(codec, record)) };
-  const { input, result } = await options.plan(read);
+  const { input, result } = readArgument<RestartPlan<Result>>(PLAN, await options.plan(read), "result of plan");
   // After the plan, which can name the open call that is in the way.
   if (run.undo !== "none") {
     throw new PawlError(

@@ -11,15 +11,29 @@ import { withoutSeq } from "./action.ts";
 
 type Entry = Omit<InboxEntry, "n">;
 
-/** Cuts a journal before the record at a location or seq. Throws if that is not allowed. */
-export function cutOf(runId: string, records: readonly JournalRecord[], at: string | number): Cut {
-  if (typeof at !== "string" && !(Number.isSafeInteger(at) && at >= 0)) {
-    throw new PawlError("OPTION_INVALID", `at must be a location or a seq of run ${runId}; got ${String(at)}`);
-  }
-  return orThrow(runId, at, cutAt(records, at));
+/** Operator actions that cut a journal. The texts are parts of their errors: `cannot rewind run r to x: …; rewind to …`. */
+const CUTTING = {
+  rewind: { place: "to", remedy: "rewind", to: "to" },
+  retry: { place: "from", remedy: "rewind", to: "to" },
+  fork: { place: "at", remedy: "fork", to: "at" },
+} as const;
+export type CuttingKind = keyof typeof CUTTING;
+
+/** The run and the place at which an action cuts its journal. */
+interface CutRequest {
+  readonly kind: CuttingKind;
+  readonly runId: string;
+  readonly at: string | number;
 }
 
-function orThrow(runId: string, at: string | number, cut: Cut | CutRefusal): Cut {
+/** Cuts a journal before the record at a location or seq. Throws if that is not allowed. */
+export function cutOf(request: CutRequest, records: readonly JournalRecord[]): Cut {
+  return orThrow(request, cutAt(records, request.at));
+}
+
+function orThrow({ kind, runId, at }: CutRequest, cut: Cut | CutRefusal): Cut {
+  const { place, remedy, to } = CUTTING[kind];
+  const cannot = `cannot ${kind} run ${runId}`;
   switch (cut.kind) {
     case "cut":
       return cut;
@@ -28,17 +42,17 @@ function orThrow(runId: string, at: string | number, cut: Cut | CutRefusal): Cut
     case "trimmed":
       throw new PawlError(
         "RECORD_NOT_FOUND",
-        `run ${runId} cannot continue from ${at}: loop ${cut.loop} has removed that iteration; choose a later one or ${cut.loop}`,
+        `${cannot} ${place} ${at}: loop ${cut.loop} has removed that iteration; ${remedy} ${to} a later one or ${to} ${cut.loop}`,
       );
     case "undone":
       throw new PawlError(
         "STEP_UNDONE",
-        `run ${runId} cannot continue from ${at}: step ${cut.location} was rolled back; choose it or an earlier record`,
+        `${cannot} past ${cut.location}: that step was rolled back; ${remedy} ${to} it or ${to} an earlier record`,
       );
     case "stopped":
       throw new PawlError(
         "STEP_UNDONE",
-        `run ${runId} cannot continue from ${at}: it was compensated from record ${cut.seq} on; choose an earlier record`,
+        `${cannot} ${place} ${at}: it was compensated from record ${cut.seq} on; ${remedy} ${to} an earlier record`,
       );
   }
 }
@@ -46,7 +60,8 @@ function orThrow(runId: string, at: string | number, cut: Cut | CutRefusal): Cut
 /** Cuts before the record that made the run fail. If the journal has no such record, nothing is dropped. */
 export function retryCut(codec: Codec, run: Run, records: readonly JournalRecord[]): Cut {
   const index = failingIndex(codec, run, records);
-  return orThrow(run.id, records[index]?.location ?? "its end", cutBefore(records, index, null));
+  const at = records[index]?.location ?? "its end";
+  return orThrow({ kind: "retry", runId: run.id, at }, cutBefore(records, index, null));
 }
 
 function failingIndex(codec: Codec, run: Run, records: readonly JournalRecord[]): number {
@@ -105,6 +120,7 @@ export function awaitedChildren(kept: readonly JournalRecord[]): ReadonlyArray<{
 
 /** Inbox entries for the children that have ended, because each end is delivered only once. And the children that are still open. */
 export async function endsOf(
+  kind: CuttingKind | "migrate" | "export",
   reader: Reader,
   children: ReadonlyArray<{ readonly location: string; readonly child: string }>,
 ): Promise<{ readonly ends: readonly Entry[]; readonly open: readonly Run[] }> {
@@ -115,7 +131,7 @@ export async function endsOf(
     if (run === null)
       throw new PawlError(
         "CHILD_GONE",
-        `child ${child} was removed by retention, and the run would wait for its end; choose a record before it was started`,
+        `cannot ${kind}: child ${child} was removed by retention, and the run would wait for it; ${kind === "fork" ? "fork at a record" : "rewind to"} before it was started`,
       );
     if (!isTerminal(run.status)) {
       open.push(run);

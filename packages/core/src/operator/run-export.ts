@@ -1,8 +1,10 @@
 import { PawlError } from "../model/errors.ts";
+import { isFailure } from "../model/failure.ts";
 import type { InboxEntry } from "../model/inbox.ts";
-import { checkTarget } from "../model/names.ts";
+import { kinds, openTable, readArgument } from "../model/option-check.ts";
 import { type Codec, type CodecHook, createCodec } from "../model/payload.ts";
-import type { JournalRecord } from "../model/record.ts";
+import { textOf } from "../model/payload-values.ts";
+import { type JournalRecord, RECORD_KINDS } from "../model/record.ts";
 import { type Parent, type Payload, STATUSES, type Status, type Undo } from "../model/run.ts";
 import type { WholeRun } from "./action.ts";
 
@@ -52,6 +54,8 @@ export type ExportedEntry = Omit<InboxEntry, "n" | "value"> & { readonly value?:
 export interface Values {
   out(payload: Payload): { readonly value?: unknown };
   in(value: unknown): Payload;
+  /** As `in`, for the failure of a record or a run. */
+  failureIn(value: unknown): Payload;
 }
 
 const BYTES_MAX = Number.MAX_SAFE_INTEGER;
@@ -61,17 +65,32 @@ export function exportValues(hook: CodecHook | null): Values {
   const limits = { bytesMax: BYTES_MAX, warnBytes: BYTES_MAX, onLarge: () => undefined };
   const plain = createCodec(null, limits);
   const hooked: Codec = hook === null ? plain : createCodec(hook, limits);
+  const inward = (value: unknown): { readonly payload: Payload; readonly decoded: unknown } => {
+    if (value === undefined) return { payload: null, decoded: undefined };
+    const text = JSON.stringify(value);
+    const decoded = decodedBy(plain, text);
+    return { payload: hook === null ? text : hooked.encode(decoded, "a value"), decoded };
+  };
   return {
     out(payload) {
       const text = hook === null ? payload : plain.encode(hooked.decode(payload), "a value");
       return text === null ? {} : { value: JSON.parse(text) as unknown };
     },
-    in(value) {
-      if (value === undefined) return null;
-      const text = JSON.stringify(value);
-      return hook === null ? text : hooked.encode(plain.decode(text), "a value");
+    in: (value) => inward(value).payload,
+    failureIn(value) {
+      const { payload, decoded } = inward(value);
+      if (payload === null || isFailure(decoded)) return payload;
+      throw invalid("the failure of a record or of a run is not one");
     },
   };
+}
+
+function decodedBy(plain: Codec, text: string): unknown {
+  try {
+    return plain.decode(text);
+  } catch (cause) {
+    throw invalid(`a value of the export cannot be decoded: ${textOf(cause)}`, { cause });
+  }
 }
 
 export function exportedRun(
@@ -101,71 +120,107 @@ function withoutNumber(entry: Omit<InboxEntry, "n" | "value">): ExportedEntry {
 
 /** Parses and checks an export. Checks the shape of records, not their content: replay does that. */
 export function readExport(given: unknown): RunExport {
-  const data = (typeof given === "string" ? parsed(given) : given) as Partial<RunExport> | null;
+  const data = plainData(given) as Partial<RunExport> | null | undefined;
   if (typeof data !== "object" || data === null || data.format !== "pawl.run")
     throw invalid('the value is not an exported run: its format is not "pawl.run"');
   if (data.version !== 1) throw invalid(`the export has version ${String(data.version)}; this release reads version 1`);
   if (!Array.isArray(data.runs) || data.runs.length === 0) throw invalid("the export contains no runs");
-  for (const run of data.runs as readonly unknown[]) checkRun(run);
-  return data as RunExport;
+  const runs = data.runs.map(checkedRun);
+  return { format: "pawl.run", version: 1, exportedAt: Number(data.exportedAt), runs };
 }
 
-function parsed(text: string): unknown {
+/** The data that remains of a value in JSON: an export is JSON. */
+function plainData(given: unknown): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(typeof given === "string" ? given : (JSON.stringify(given) ?? "null")) as unknown;
   } catch (cause) {
-    throw invalid(`the export is not valid JSON: ${String(cause)}`, { cause });
+    throw invalid(`the export is not valid JSON: ${textOf(cause)}`, { cause });
   }
 }
 
-const NUMBERS = ["version", "createdAt", "generation", "baseSeq"] as const;
-const UNDOS: readonly unknown[] = ["none", "some", "underWay"] satisfies readonly Undo[];
+const RECORD = kinds.options(
+  openTable<ExportedRecord>("the record", {
+    seq: kinds.required(kinds.integer(1)),
+    location: kinds.required(kinds.text),
+    kind: kinds.required(kinds.oneOf(...RECORD_KINDS)),
+    outcome: kinds.required(kinds.oneOf("ok", "failed", "timedOut")),
+    value: kinds.value,
+    attempts: kinds.required(kinds.integer(0)),
+    startedAt: kinds.required(kinds.time),
+    at: kinds.required(kinds.time),
+    detail: kinds.required(kinds.nullable(kinds.text)),
+  }),
+);
 
-function checkRun(given: unknown): void {
-  if (typeof given !== "object" || given === null) throw invalid("an entry of runs is not an object");
-  const run = given as Record<string, unknown>;
-  const id = checkTarget(run.id);
-  if (typeof run.workflow !== "string" || typeof run.startId !== "string")
-    throw invalid(`run ${id} has no workflow or no startId`);
-  if (!(STATUSES as readonly unknown[]).includes(run.status))
-    throw invalid(`run ${id} has unknown status ${String(run.status)}`);
-  if (!UNDOS.includes(run.undo))
-    throw invalid(`undo of run ${id} must be one of ${UNDOS.join(", ")}; got ${String(run.undo)}`);
-  for (const name of NUMBERS)
-    if (!Number.isSafeInteger(run[name]))
-      throw invalid(`${name} of run ${id} must be an integer; got ${String(run[name])}`);
-  for (const name of ["records", "inbox", "tags"] as const)
-    if (!Array.isArray(run[name])) throw invalid(`${name} of run ${id} is not an array`);
-  for (const record of run.records as readonly unknown[]) checkRecord(id, record);
-  checkSeqs(id, run as unknown as ExportedRun);
-  for (const entry of run.inbox as readonly unknown[]) checkEntry(id, entry);
-}
+const ENTRY = kinds.options(
+  openTable<ExportedEntry>("the inbox entry", {
+    kind: kinds.required(kinds.oneOf("message", "event", "child", "cancel")),
+    id: kinds.required(kinds.text),
+    name: kinds.required(kinds.text),
+    value: kinds.value,
+    status: kinds.required(kinds.nullable(kinds.text)),
+    at: kinds.required(kinds.time),
+    onTargetTerminated: kinds.required(kinds.oneOf("discard", "broadcast", "deadLetter")),
+  }),
+);
 
-function checkRecord(runId: string, given: unknown): void {
-  const { seq, location, kind, outcome, attempts, startedAt, at } = (given ?? {}) as Partial<ExportedRecord>;
-  const texts = [location, kind, outcome].every((text) => typeof text === "string");
-  const numbers = [seq, attempts, startedAt, at].every((number) => Number.isFinite(number));
-  if (!texts || !numbers) throw invalid(`a record of run ${runId} has missing or invalid fields`);
+const PARENT = kinds.options(
+  openTable<Parent>("the parent", {
+    runId: kinds.required(kinds.runId),
+    location: kinds.required(kinds.text),
+    onClose: kinds.required(kinds.oneOf("cancel", "abandon")),
+  }),
+);
+
+const NULLABLE_TIME = kinds.required(kinds.nullable(kinds.time));
+
+const RUN = kinds.options(
+  openTable<ExportedRun>("the run", {
+    id: kinds.required(kinds.runId),
+    workflow: kinds.required(kinds.name),
+    version: kinds.required(kinds.integer(1)),
+    status: kinds.required(kinds.oneOf(...STATUSES)),
+    input: kinds.value,
+    outcome: kinds.value,
+    tags: kinds.required(kinds.tags),
+    parent: kinds.required(kinds.nullable(PARENT)),
+    startId: kinds.required(kinds.text),
+    createdAt: kinds.required(kinds.time),
+    startAt: NULLABLE_TIME,
+    startedAt: NULLABLE_TIME,
+    endedAt: NULLABLE_TIME,
+    generation: kinds.required(kinds.integer(0)),
+    baseSeq: kinds.required(kinds.integer(0)),
+    undo: kinds.required(kinds.oneOf("none", "some", "underWay")),
+    records: kinds.required(kinds.list(RECORD, { max: Number.MAX_SAFE_INTEGER })),
+    inbox: kinds.required(kinds.list(ENTRY, { max: Number.MAX_SAFE_INTEGER })),
+    snapshot: kinds.options(
+      openTable<ExportedSnapshot>("the snapshot", { seq: kinds.required(kinds.integer(0)), value: kinds.value }),
+    ),
+  }),
+);
+
+function checkedRun(given: unknown, index: number): ExportedRun {
+  try {
+    const run = readArgument(RUN, given, `runs[${index}]`);
+    checkSeqs(run.id, run);
+    return run;
+  } catch (cause) {
+    if (!(cause instanceof PawlError) || cause.code === "EXPORT_INVALID") throw cause;
+    throw invalid(cause.message, { cause });
+  }
 }
 
 /** Seqs increase. Gaps are allowed, because loops remove records. */
 function checkSeqs(runId: string, { baseSeq, records, snapshot }: ExportedRun): void {
   let last = baseSeq;
   for (const { seq } of records) {
-    if (!Number.isSafeInteger(seq) || seq <= last)
-      throw invalid(`the records of run ${runId} are not in order: seq ${seq} follows ${last}`);
+    if (seq <= last) throw invalid(`the records of run ${runId} are not in order: seq ${seq} follows ${last}`);
     last = seq;
   }
   if (snapshot === undefined) return;
-  const seq: unknown = snapshot?.seq;
-  if (!Number.isSafeInteger(seq) || (seq as number) < baseSeq || (seq as number) > last)
-    throw invalid(`the snapshot of run ${runId} refers to record ${String(seq)}, which is not in the export`);
-}
-
-function checkEntry(runId: string, given: unknown): void {
-  const { kind, id, name, at, onTargetTerminated } = (given ?? {}) as Partial<ExportedEntry>;
-  const texts = [kind, id, name, onTargetTerminated].every((text) => typeof text === "string");
-  if (!texts || !Number.isFinite(at)) throw invalid(`an inbox entry of run ${runId} has missing or invalid fields`);
+  if (snapshot.seq < baseSeq || snapshot.seq > last)
+    throw invalid(`the snapshot of run ${runId} refers to record ${snapshot.seq}, which is not in the export`);
 }
 
 function invalid(why: string, options?: ErrorOptions): PawlError {

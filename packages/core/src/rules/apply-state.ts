@@ -62,6 +62,9 @@ function suspend(batch: Batch, next: HeadDraft, state: WaitState): void {
     keepTopics(batch, next, topics);
     next.wakeAt = state.wait?.until ?? null;
   }
+  // A run that was freed, and is executed still, must stay claimable.
+  const isExecuted = next.status === "running" || (next.status === "compensating" && state.wait === null);
+  if (next.owner === null && isExecuted) next.wakeAt = now;
   tables.runs.saveWait(next, state.wait);
 }
 

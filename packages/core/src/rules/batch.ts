@@ -4,11 +4,14 @@ import type { RunHistory, Wake } from "../model/transition.ts";
 import { numbered } from "./run-head.ts";
 import type { HeadDraft, RunHead, Tables } from "./tables.ts";
 
+/** A run may be woken by many entries of one commit. */
+type WakeDraft = { -readonly [Field in keyof Omit<Wake, "entries">]: Wake[Field] } & { entries: InboxEntry[] | null };
+
 /** One commit in progress: the rows, its time, and the runs that it makes ready. */
 export class Batch {
   readonly tables: Tables;
   readonly now: number;
-  readonly #wakes = new Map<string, Wake>();
+  readonly #wakes = new Map<string, WakeDraft>();
   /** The worker that was last found to have a row. */
   #registered: string | null = null;
 
@@ -22,10 +25,16 @@ export class Batch {
   }
 
   wake(head: Pick<RunHead, "id" | "owner" | "epoch">, entry: InboxEntry | null = null): void {
-    const before = this.#wakes.get(head.id);
-    const entries =
-      entry === null || before?.entries === null ? null : before === undefined ? [entry] : [...before.entries, entry];
-    this.#wakes.set(head.id, { runId: head.id, owner: head.owner, epoch: head.epoch, entries });
+    const { id: runId, owner, epoch } = head;
+    const before = this.#wakes.get(runId);
+    if (before === undefined) {
+      this.#wakes.set(runId, { runId, owner, epoch, entries: entry === null ? null : [entry] });
+      return;
+    }
+    before.owner = owner;
+    before.epoch = epoch;
+    if (entry === null) before.entries = null;
+    else before.entries?.push(entry);
   }
 
   /** Wakes a run without an owner if it can be claimed at once. */

@@ -1,66 +1,95 @@
-import { isTerminal, type Run } from "../model/run.ts";
+import { isTerminal } from "../model/run.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Batch } from "./batch.ts";
 import { draftOf, isWorking, workingStatus } from "./run-head.ts";
-import type { ClaimRequest, Heartbeat, RunHead } from "./tables.ts";
+import type { ClaimedRun, ClaimRequest, Heartbeat, LapsedRun, RunHead, SuspectLimit } from "./tables.ts";
 
 /** Runs of expired workers freed per heartbeat. */
 const FREED_MAX = 1_000;
 
 /** Makes the worker the owner of due runs, and returns them. */
-export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
+export function claimRuns(batch: Batch, request: ClaimRequest): readonly ClaimedRun[] {
   const { tables, now } = batch;
-  const { worker } = request;
-  const claimable = choose(batch, request);
-  if (claimable.length > 0) batch.register(worker);
-  return claimable.flatMap((head) => {
+  const { worker, suspects } = request;
+  const chosen = choose(batch, request);
+  if (chosen.length > 0) batch.register(worker);
+  const isSuspect = ({ claims }: RunHead): boolean => suspects !== undefined && claims >= suspects.claims;
+  const isAlone = suspects?.held === 0 && chosen.filter(isSuspect).length === 1;
+  return chosen.flatMap((head) => {
     const newest = tables.journal.newestSeq(head);
+    const counts = !isSuspect(head) || isAlone;
     const next = draftOf(head);
     next.status = workingStatus(head);
     next.epoch += 1;
     next.turn = 0;
     next.owner = worker;
     next.wakeAt = null;
-    next.claims = newest > head.claimSeq ? 1 : head.claims + 1;
+    next.claims = newest > head.claimSeq ? 1 : head.claims + (counts ? 1 : 0);
     next.claimSeq = newest;
     next.startedAt ??= now;
     tables.runs.saveOwner(next);
     if (next.status === "compensating") tables.runs.saveWait(next, null);
-    return tables.runs.get(head.id) ?? [];
+    const run = tables.runs.get(head.id);
+    return run === null ? [] : { ...run, isSuspect: isSuspect(head) };
   });
 }
 
-/** Chooses in the requested order, with at most the requested suspects. Reads further, so that skipped suspects hide no other run. */
+/** Chooses in the requested order, with the suspects of the next group. Reads further, so that skipped suspects hide no other run. */
 function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead[] {
   const { workflows, limit, suspects, newestFirst = false } = request;
   for (let asked = limit; ; asked *= 2) {
     const heads = tables.runs.claimable({ workflows, now, limit: asked, newestFirst });
-    let left = suspects?.max ?? 0;
-    const chosen = heads
-      .filter(({ claims }) => suspects === undefined || claims < suspects.claims || left-- > 0)
-      .slice(0, limit);
+    const skipped = suspects === undefined ? new Set() : skippedSuspects(heads, suspects, limit);
+    const chosen = heads.filter((head) => !skipped.has(head)).slice(0, limit);
     if (chosen.length === limit || heads.length < asked) return chosen;
   }
+}
+
+/**
+ * The suspects that are not in the next group. Suspects that were freed at the same moment lost the same worker. A group is half of those,
+ * so each crash halves the suspects beside the run that causes it, and it is alone after as many crashes as their logarithm. A run that
+ * lost its worker when it was alone stays alone.
+ */
+function skippedSuspects(
+  heads: readonly RunHead[],
+  { claims, held, max }: SuspectLimit,
+  limit: number,
+): ReadonlySet<RunHead> {
+  const suspects = heads.filter((head) => head.claims >= claims);
+  const [first] = suspects;
+  if (first === undefined) return new Set();
+  const wasAlone = (head: RunHead): boolean => head.claims > claims;
+  if (max === null && wasAlone(first)) return new Set(held === 0 ? suspects.slice(1) : suspects);
+  const others = suspects.filter((head) => !wasAlone(head) && (max !== null || head.wakeAt === first.wakeAt));
+  const size = max ?? Math.max(1, Math.floor(others.length / 2));
+  const group = new Set(others.slice(0, Math.min(limit, size)));
+  return new Set(suspects.filter((head) => !group.has(head)));
 }
 
 /** The part of the reply that the rules decide. The store adds the rest. */
 type LeaseRenewal = Pick<Heartbeat, "alive" | "freed">;
 
+/** Whose lease a heartbeat renews, and for how long. */
+export interface Renewal {
+  readonly worker: string;
+  readonly leaseMs: number;
+  /** Omitted to keep the stored list. */
+  readonly workflows?: readonly WorkflowRef[] | undefined;
+  /** The runs that the worker executes, if its lease may have expired. */
+  readonly lapsed?: readonly LapsedRun[] | undefined;
+}
+
 /**
- * Renews the lease of a worker, and frees runs of expired workers. If the worker's own lease had expired, its runs are freed too: it
- * cannot know which of them other workers claimed since.
+ * Renews the lease of a worker, and frees runs of other workers whose lease expired. A worker whose own lease had expired keeps its
+ * runs: a run that another worker claimed since has another owner.
  */
-export function heartbeat(
-  batch: Batch,
-  worker: string,
-  leaseMs: number,
-  workflows?: readonly WorkflowRef[],
-): LeaseRenewal {
+export function heartbeat(batch: Batch, { worker, leaseMs, workflows, lapsed = [] }: Renewal): LeaseRenewal {
   const { tables, now } = batch;
   const expiresAt = tables.workers.expiresAt(worker);
   const alive = expiresAt !== null && expiresAt > now;
-  let freed = alive ? 0 : freeAll(batch, worker);
   tables.workers.save(worker, now + leaseMs, workflows);
+  for (const run of lapsed) takeBack(batch, worker, run);
+  let freed = 0;
   for (const dead of tables.workers.dead(now, FREED_MAX)) {
     if (freed >= FREED_MAX) break;
     const left = FREED_MAX - freed;
@@ -70,6 +99,25 @@ export function heartbeat(
     if (runs.length <= left) tables.workers.remove(dead);
   }
   return { alive, freed };
+}
+
+/**
+ * Makes the worker the owner of its run again, in the same epoch, if the run was freed and not claimed since. If it was claimed through
+ * no fault of its own, that claim is not counted.
+ */
+function takeBack(batch: Batch, worker: string, { id, epoch, isBlameless }: LapsedRun): void {
+  const { runs } = batch.tables;
+  const head = runs.head(id);
+  if (head === null || isTerminal(head.status)) return;
+  const next = draftOf(head);
+  if (head.epoch === epoch && head.owner === null && isWorking(batch.tables, head)) {
+    next.owner = worker;
+    next.wakeAt = null;
+    runs.saveOwner(next);
+  } else if (head.epoch > epoch && isBlameless && head.claims > 0) {
+    next.claims -= 1;
+    runs.saveOwner(next);
+  }
 }
 
 export function retireWorker(batch: Batch, worker: string): void {
@@ -87,12 +135,15 @@ function freeAll(batch: Batch, worker: string): number {
   }
 }
 
-/** Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. */
+/**
+ * Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. The epoch stays: until another worker claims the
+ * run, its last owner may append to it, so a result that arrives late is not lost. A run that made progress since it was claimed is no
+ * suspect.
+ */
 function free(batch: Batch, head: RunHead): void {
   const next = draftOf(head);
   next.owner = null;
-  next.epoch += 1;
-  next.turn = 0;
+  if (next.claims > 0 && batch.tables.journal.newestSeq(head) > head.claimSeq) next.claims = 0;
   if (!isSuspended(batch, head)) next.wakeAt = batch.now;
   batch.tables.runs.saveOwner(next);
 }

@@ -8,10 +8,10 @@ export type Conclusion =
 
 /**
  * Turns the store's answer into the outcome of an op. Pure. An answer that the op's transition cannot have is a bug, and throws.
- * `resent` means that the batch was sent more than once: a "duplicate" may be this same post, and counts as accepted. `asked` is the
+ * `resent` means that the batch was sent more than once: a "duplicate" may be this same post, and counts as accepted. `sent` is the
  * transition that the store answered.
  */
-export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transition | null = null): Conclusion {
+export function conclude(op: Op, answer: Answer, resent: boolean, sent: Transition | null = null): Conclusion {
   switch (op.kind) {
     case "start":
       if (answer.kind === "applied") return outcome({ kind: "started" });
@@ -25,7 +25,7 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
     case "emit":
       return outcome(emitOutcome(op.post, posted(op, answer, resent)));
     case "cancel":
-      return answer.kind === "applied" && isStop(asked) ? COMPENSATING : concludeControl(op, answer);
+      return answer.kind === "applied" && isStop(sent) ? COMPENSATING : concludeControl(op, answer);
     case "pause":
     case "resume":
     case "hold":
@@ -53,8 +53,8 @@ const APPENDED: Conclusion = { kind: "outcome", outcome: { kind: "appended", aga
 const UNSURE: Conclusion = { kind: "outcome", outcome: { kind: "lost", reason: "unsure" } };
 const APPENDED_AGAIN: Conclusion = { kind: "outcome", outcome: { kind: "appended", again: true } };
 
-function isStop(asked: Transition | null): boolean {
-  return asked?.kind === "control" && asked.state.status === "compensating";
+function isStop(sent: Transition | null): boolean {
+  return sent?.kind === "control" && sent.state.status === "compensating";
 }
 
 function concludeLost(op: Op, answer: Extract<Answer, { kind: "refused" }>): Outcomes["append"] {
@@ -179,5 +179,5 @@ function outcome(value: Outcomes[Op["kind"]]): Conclusion {
 }
 
 function impossible(op: Op, answer: Answer): never {
-  throw new Error(`op ${op.kind} can't be answered with ${JSON.stringify(answer)}`);
+  throw new Error(`op ${op.kind} cannot be answered with ${JSON.stringify(answer)}`);
 }

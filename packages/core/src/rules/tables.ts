@@ -252,12 +252,30 @@ export interface ClaimRequest {
   readonly workflows: readonly WorkflowRef[];
   /** Claims the runs that became due last first. Default: the longest due first. */
   readonly newestFirst?: boolean;
-  /** Claims at most `max` runs that were claimed `claims` or more times without progress. Default: no such limit. */
-  readonly suspects?: { readonly claims: number; readonly max: number };
+  /** How many suspects to claim. Default: suspects are claimed like other runs. */
+  readonly suspects?: SuspectLimit;
+}
+
+/**
+ * Limits the claim of suspects: runs that lost their worker `claims` or more times without progress, so they may have crashed it. Suspects
+ * that a worker executes together are a group. A claim in a group of several does not count against a run.
+ */
+export interface SuspectLimit {
+  /** At least 2, or 1 if `max` is 0. */
+  readonly claims: number;
+  /** How many suspects the worker executes already. */
+  readonly held: number;
+  /** How many more it may execute. Null for half of those that were freed at the same moment as the one that is due first. */
+  readonly max: number | null;
+}
+
+/** A run that a worker has claimed. */
+export interface ClaimedRun extends Run {
+  readonly isSuspect: boolean;
 }
 
 export interface Heartbeat {
-  /** False if the lease had expired: some or all of its runs may have been freed. The worker is registered again. */
+  /** False if the lease had expired: runs of the worker may have been freed, and claimed by others. The worker is registered again. */
   readonly alive: boolean;
   /** How many runs of expired workers were freed. */
   readonly freed: number;
@@ -273,6 +291,12 @@ export interface Heartbeat {
 export interface OwnedRun {
   readonly id: string;
   readonly epoch: number;
+}
+
+/** A run that a worker was executing when its lease expired. */
+export interface LapsedRun extends OwnedRun {
+  /** Whether another run of the worker made it miss its heartbeats. A claim since then does not count against this run. */
+  readonly isBlameless: boolean;
 }
 
 export interface PruneRequest {

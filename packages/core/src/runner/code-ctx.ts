@@ -1,11 +1,15 @@
 import type { Duration } from "../model/duration.ts";
 import { hash32, hash128 } from "../model/hash.ts";
-import { nextLocation } from "../model/location.ts";
+import { nextLocation, scopeAt } from "../model/location.ts";
 import { visibleRunId } from "../model/names.ts";
+import { kinds, readArgument } from "../model/option-check.ts";
 import type { RecordKind } from "../model/record.ts";
+import { DEFAULT_RETRY, type ResolvedRetry, resolveRetry } from "../model/retry.ts";
+import { checkSchema } from "../model/schema.ts";
 import { seededSequence } from "../runtime/random.ts";
 import type { StepInfo } from "../workflow/command.ts";
 import type {
+  AnyWorkflow,
   ChildHandle,
   ChildOptions,
   Ctx,
@@ -24,6 +28,7 @@ import type {
   Workflow,
 } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
+import type { Program, ProgramFactory, ProgramHost } from "../workflow/program.ts";
 import type { Resource, ResourceOptions } from "../workflow/resource-options.ts";
 import type {
   Branches,
@@ -34,7 +39,7 @@ import type {
   ScopeFailure,
   ScopeOptions,
 } from "../workflow/structure.ts";
-import { type Branch, outerSignal } from "./ops/branch.ts";
+import { type Branch, outerSignal, type ProgramSettings } from "./ops/branch.ts";
 import { child, continueAs, startChild } from "./ops/child.ts";
 import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
@@ -218,11 +223,65 @@ export class CodeCtx implements Ctx {
   }
   log(text: string, fields: Readonly<Record<string, unknown>> = {}): void {
     const { host, settings } = this.#branch;
-    if (host.live) settings.log("info", text, { run: host.runId, ...fields });
+    readArgument(kinds.text, text, "text of the log line");
+    const named = readArgument(kinds.map(kinds.value), fields, "fields of the log line");
+    if (host.live) settings.log("info", text, { run: host.runId, ...named });
   }
 
   /** Different for each call, the same in every replay. */
   #nextSeed(name: string): string {
     return `${this.#branch.host.seed}/${nextLocation(this.#branch.scope, name)}`;
+  }
+}
+
+/** Returns the workflow's own program, or one that executes its function. */
+export function codeProgram(workflow: AnyWorkflow, settings: ProgramSettings): ProgramFactory {
+  if (workflow.program !== null) return workflow.program;
+  const retry = resolveRetry(workflow.options.retry, DEFAULT_RETRY);
+  return (host) => new CodeProgram(host, workflow, settings, retry);
+}
+
+class CodeProgram implements Program {
+  readonly #host: ProgramHost;
+  readonly #workflow: AnyWorkflow;
+  readonly #settings: ProgramSettings;
+  readonly #retry: ResolvedRetry;
+
+  constructor(host: ProgramHost, workflow: AnyWorkflow, settings: ProgramSettings, retry: ResolvedRetry) {
+    this.#host = host;
+    this.#workflow = workflow;
+    this.#settings = settings;
+    this.#retry = retry;
+  }
+
+  start(input: unknown): void {
+    const ctx = new CodeCtx({
+      host: this.#host,
+      scope: scopeAt(""),
+      workflow: this.#workflow,
+      settings: this.#settings,
+      retry: this.#retry,
+      cancellation: null,
+      createCtx: (branch) => new CodeCtx(branch),
+    });
+    runCode(this.#host, this.#workflow, ctx, input);
+  }
+}
+
+function runCode(host: ProgramHost, workflow: AnyWorkflow, ctx: Ctx, input: unknown): void {
+  const failed = (error: unknown): void => host.finish({ kind: "failed", error });
+  const completed = (value: unknown): void => {
+    try {
+      const { output: schema } = workflow.options;
+      const output = schema === undefined ? value : checkSchema(schema, value, `output of run ${host.runId}`);
+      host.finish({ kind: "completed", output });
+    } catch (error) {
+      failed(error);
+    }
+  };
+  try {
+    Promise.resolve(workflow.run(ctx, input)).then(completed, failed);
+  } catch (error) {
+    failed(error);
   }
 }

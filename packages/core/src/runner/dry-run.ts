@@ -50,7 +50,13 @@ export function dryRun(services: DryRunServices, loaded: Loaded, createProgram: 
     const snapshot = loaded.snapshot === null ? null : readSnapshot(services.codec, loaded.snapshot);
     const inert = inertServices(services);
     const nothing = (): void => undefined;
-    const listener = { onFilled: nothing, onAdded: requestIdle, onAttemptEnd: nothing, onTransaction: nothing };
+    const listener = {
+      onFilled: nothing,
+      onAdded: requestIdle,
+      onAttemptEnd: nothing,
+      onBlocked: nothing,
+      onTransaction: nothing,
+    };
     const state = createSessionState(inert, loaded, snapshot, listener);
     // No step starts while ownership is unknown.
     state.steps.requireOwnershipCheck();
@@ -135,6 +141,7 @@ function inertServices({ codec, eventLoop, random, watched }: DryRunServices): S
       onInboxStale: nothing,
       onParked: nothing,
       onUnparked: nothing,
+      onBlocked: nothing,
       onEnded: nothing,
     },
   };

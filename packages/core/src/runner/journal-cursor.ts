@@ -109,7 +109,7 @@ export class JournalCursor implements JournalAhead {
     return newest.detail === null ? { kind: "ended" } : { kind: "iteration", iteration: Number(newest.detail) };
   }
 
-  /** Whether a record is to come that the program asks for. */
+  /** Whether a record remains that the program must request. */
   #hasProgramRecords(): boolean {
     for (let index = this.#index; index < this.#records.length; index += 1) {
       const kind = this.#records.at(index)?.kind;

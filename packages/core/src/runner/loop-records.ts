@@ -48,7 +48,8 @@ export class LoopRecords {
     if (iterations === undefined) return [];
     const dropped: Array<{ from: number; to: number }> = [];
     for (const [iteration, ranges] of iterations) {
-      if (iteration >= below) continue;
+      // Iterations start in order, so the later ones are not below either.
+      if (iteration >= below) break;
       const withCheckpoint = ranges.find((range) => this.#holdsCheckpoint(range));
       if (withCheckpoint === undefined) iterations.delete(iteration);
       else iterations.set(iteration, [{ from: this.#checkpoint, to: this.#checkpoint }]);
@@ -56,7 +57,7 @@ export class LoopRecords {
         ...ranges.flatMap((range) => (range === withCheckpoint ? around(range, this.#checkpoint) : [range])),
       );
     }
-    return joined(dropped);
+    return joinedRanges(dropped);
   }
 
   #holdsCheckpoint({ from, to }: SeqRange): boolean {
@@ -78,7 +79,7 @@ function iterationPrefix(loop: string): string {
 }
 
 /** Joins neighbouring ranges. */
-function joined(ranges: ReadonlyArray<{ from: number; to: number }>): readonly SeqRange[] {
+export function joinedRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
   const result: Array<{ from: number; to: number }> = [];
   for (const range of [...ranges].sort((a, b) => a.from - b.from)) {
     const last = result.at(-1);

@@ -181,16 +181,16 @@ function retryWait({ location, issuedAt, retryAt }: StepCommand): OpenWait {
   return { location, kind: "retry", since: issuedAt, until: retryAt, arms: [] };
 }
 
-/** What a program has asked for, as others look at it. */
+/** The open commands of a program, read-only. */
 export type OpenCommandView = Pick<CommandMap, "size" | "get" | "values">;
 
 /**
- * Commands by their location, in the order they were added. Most programs ask for one command at a time, and a replay adds and
+ * Commands by their location, in the order they were added. Most programs issue one command at a time, and a replay adds and
  * removes one at each record: a single one needs no map.
  */
 export class CommandMap {
   #only: Command | null = null;
-  /** All of them, while there were several since there was none. */
+  /** All commands, from the second concurrent one until none is left. */
   #several: Map<string, Command> | null = null;
 
   get size(): number {

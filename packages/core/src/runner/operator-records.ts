@@ -39,10 +39,13 @@ interface Edition {
 }
 
 /** Counts the redirecting actions in the records and in the snapshot. */
-export function editionOf({ records, acts }: Pick<Loaded, "records" | "acts">, snapshot: Snapshot | null): Edition {
+export function editionOf(
+  { records, operatorRecords }: Pick<Loaded, "records" | "operatorRecords">,
+  snapshot: Snapshot | null,
+): Edition {
   let edition = snapshot?.edition ?? 0;
   let redirectedAt = snapshot?.redirectedAt ?? null;
-  for (const record of acts ?? records) {
+  for (const record of operatorRecords ?? records) {
     if (!isRedirect(record)) continue;
     edition += 1;
     redirectedAt = record.at;

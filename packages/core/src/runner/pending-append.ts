@@ -1,9 +1,8 @@
-import type { AppendOp } from "../model/op.ts";
+import { type AppendOp, documentBytes, postBytes } from "../model/op.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
 import { type DocumentChange, emptyAppend, NO_ITEMS, type Post, type RunState } from "../model/transition.ts";
-import { documentBytes, postBytes } from "../model/transition-size.ts";
-import type { LoopRecords } from "./loop-records.ts";
+import { joinedRanges, type LoopRecords } from "./loop-records.ts";
 import type { SessionStateListener } from "./session-ports.ts";
 
 /** A record without its seq and time, which are 0. */
@@ -16,7 +15,7 @@ type OpDraft = { -readonly [Field in keyof AppendOp]: AppendOp[Field] };
 const OP_BYTES = 8 * 1024 * 1024;
 
 /**
- * Collects what the next commits add to the run, usually as one op. Assigns seq and time to records.
+ * Collects the changes of the run for the next commits, usually as one op. Assigns seq and time to records.
  *
  * 1. Ops are taken in the order in which they were filled. Each holds whole records: a record, its post, its trim, its consumed
  *    entries and its undo state are in the same op.
@@ -108,7 +107,7 @@ export class PendingAppend {
   trim(ranges: readonly SeqRange[]): void {
     if (ranges.length === 0) return;
     const op = this.#draftWithRoom();
-    op.trim = [...op.trim, ...ranges];
+    for (const range of ranges) op.trim = withItem(op.trim, range);
     for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
@@ -158,7 +157,7 @@ export class PendingAppend {
     this.#listener.onFilled();
   }
 
-  /** Whether the op that was taken last is followed by another, which has to be requested when the first is durable. */
+  /** Whether another op follows the one that was taken last. It must be requested when the first is durable. */
   get isSplit(): boolean {
     return this.#isSplit;
   }
@@ -190,6 +189,8 @@ export class PendingAppend {
     this.#bytes = 0;
     this.#documents = null;
     if (documents !== null) op.documents = [...documents.values()];
+    // A program that runs ahead trims often in one op, mostly neighbouring ranges. A store may copy the journal's end for each range.
+    if (op.trim.length > 1) op.trim = joinedRanges(op.trim);
     return op;
   }
 

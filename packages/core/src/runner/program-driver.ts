@@ -1,13 +1,15 @@
+import { type Failure, toError } from "../model/failure.ts";
 import type { InboxEntry } from "../model/inbox.ts";
+import type { Codec } from "../model/payload.ts";
 import type { RecordKind, Stop } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes, Post } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
-import type { Command, Completion, MarkCommand } from "../workflow/command.ts";
+import type { Command, Completion, MarkCommand, PostCommand } from "../workflow/command.ts";
 import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource-options.ts";
 import { type Compensated, Compensation } from "./compensation.ts";
-import type { Completed } from "./completions.ts";
+import type { CommandEnd, Completed } from "./completions.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
 import { warningRecord } from "./limits.ts";
@@ -426,10 +428,9 @@ function executeCommands(state: SessionState, fresh: readonly Command[], now: ()
     if (command.kind === "mark") {
       mark(state, command);
     } else if (command.kind === "post") {
-      const { detail } = command;
-      const { payload, value } = codec.roundTrip(command.value, `result of ${command.location}`);
-      pending.post(withCreatedAt(command.post, pending.at));
-      completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
+      const end = endWith(codec, command, "result");
+      if (end.outcome === "ok") pending.post(withCreatedAt(command.post, pending.at));
+      completions.add(command, end);
     } else if (command.kind === "wait") {
       open.wait(command);
     } else if (command.retryAt > 0 && command.retryAt > now()) {
@@ -446,10 +447,22 @@ function withCreatedAt(post: Post, at: number): Post {
 }
 
 function mark({ completions, pending, loopRecords, codec }: SessionState, command: MarkCommand): void {
-  const { detail, trim } = command;
-  const { payload, value } = codec.roundTrip(command.value, `value of ${command.location}`);
-  if (trim !== null) pending.trim(loopRecords.drop(trim.loop, trim.below));
-  completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
+  const { trim } = command;
+  const end = endWith(codec, command, "value");
+  if (trim !== null && end.outcome === "ok") pending.trim(loopRecords.drop(trim.loop, trim.below));
+  completions.add(command, end);
+}
+
+/** The end of a command that completes with its own value. It fails if the value cannot be stored: programs may pass anything. */
+function endWith(codec: Codec, { value: own, location, detail }: MarkCommand | PostCommand, what: string): CommandEnd {
+  try {
+    const { payload, value } = codec.roundTrip(own, `${what} of ${location}`);
+    return { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail };
+  } catch (thrown) {
+    const payload = failurePayload(codec, thrown, `failure of ${location}`);
+    const error = toError(codec.decode(payload) as Failure);
+    return { outcome: "failed", payload, completion: { outcome: "failed", error, detail: null }, detail: null };
+  }
 }
 
 /** Records the end of one attempt: the step's completion, or a retry. */

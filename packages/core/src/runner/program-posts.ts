@@ -1,11 +1,41 @@
 import { type Duration, parseDuration } from "../model/duration.ts";
-import { checkName, checkTarget, childRunId } from "../model/names.ts";
+import { childRunId } from "../model/names.ts";
+import { kinds, openTable, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
 import type { ConsumePolicy, DeliverPolicy, EventPost, MessagePost, Post } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
+import { EVENT_KINDS } from "../workflow/messages.ts";
 import type { ProgramHost } from "../workflow/program.ts";
 
 const EVENT_PENDING_MAX = 10_000;
+
+const HOST = kinds.withMethods("the host of a program", "now", "encode");
+const LOCATION = kinds.storedText(100_000);
+const CHILD = optionTable<Parameters<typeof childPost>[2]>("the child", {
+  workflow: kinds.required(
+    kinds.options(
+      openTable<WorkflowRef>("the workflow", {
+        name: kinds.required(kinds.name),
+        version: kinds.required(kinds.integer(1)),
+      }),
+    ),
+  ),
+  input: kinds.value,
+  tags: kinds.tags,
+  onParentClose: kinds.oneOf("cancel", "abandon"),
+});
+const MESSAGE = optionTable<Parameters<typeof messagePost>[2]>("the message", {
+  to: kinds.required(kinds.runId),
+  name: kinds.required(kinds.name),
+  value: kinds.value,
+});
+const EVENT = optionTable<Parameters<typeof topicPost>[2]>("the event", {
+  topic: kinds.required(kinds.name),
+  value: kinds.value,
+  deliver: kinds.required(EVENT_KINDS.deliver),
+  consume: kinds.required(EVENT_KINDS.consume),
+  expireAfter: kinds.required(kinds.duration),
+});
 
 /** The id of a post follows from its run and location, so a post repeated after a crash is the same post. */
 type Poster = Pick<ProgramHost, "run" | "edition" | "now" | "encode">;
@@ -21,7 +51,9 @@ export function childPost(
     readonly onParentClose?: ParentClosePolicy;
   },
 ): Extract<Post, { kind: "start" }> {
-  const { workflow, input, tags = [], onParentClose = "cancel" } = child;
+  readArgument(HOST, host, "host");
+  const { workflow, input, tags = [], onParentClose = "cancel" } = readOptions(CHILD, child);
+  readArgument(LOCATION, location, "location");
   const id = childRunId(generationId(host), location);
   const at = host.now();
   return {
@@ -46,13 +78,14 @@ export function messagePost(
   location: string,
   message: { readonly to: string; readonly name: string; readonly value: unknown },
 ): MessagePost {
-  const name = checkName(message.name, "message name");
+  readArgument(HOST, host, "host");
+  const { to, name, value } = readOptions(MESSAGE, message);
   return {
     kind: "message",
-    to: checkTarget(message.to),
-    id: postId(host, location),
+    to,
+    id: postId(host, readArgument(LOCATION, location, "location")),
     name,
-    value: host.encode(message.value, `message ${name}`),
+    value: host.encode(value, `message ${name}`),
     at: host.now(),
     onTargetTerminated: "discard",
     from: host.run.id,
@@ -70,16 +103,17 @@ export function topicPost(
     readonly expireAfter: Duration;
   },
 ): EventPost {
-  const topic = checkName(event.topic, "topic");
+  readArgument(HOST, host, "host");
+  const { topic, value, deliver, consume, expireAfter } = readOptions(EVENT, event);
   return {
     kind: "event",
     topic,
-    id: postId(host, location),
-    value: host.encode(event.value, `event ${topic}`),
+    id: postId(host, readArgument(LOCATION, location, "location")),
+    value: host.encode(value, `event ${topic}`),
     at: host.now(),
-    expireAt: host.now() + parseDuration(event.expireAfter, "expireAfter"),
-    deliver: event.deliver,
-    consume: event.consume,
+    expireAt: host.now() + parseDuration(expireAfter, "expireAfter"),
+    deliver,
+    consume,
     pendingMax: EVENT_PENDING_MAX,
   };
 }

@@ -2,7 +2,7 @@ import { LIMITS, NO_POLICY, type RunPolicy, resolvePolicy } from "../model/polic
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
-import { codeProgram } from "./code-program.ts";
+import { codeProgram } from "./code-ctx.ts";
 import type { ProgramSettings } from "./ops/branch.ts";
 
 /** One version of a workflow. */
@@ -66,7 +66,7 @@ interface RunOf {
   readonly version: number;
 }
 
-function policyOf({ name, options }: AnyWorkflow, policy: RunPolicy): RunPolicy | null {
-  const own = resolvePolicy(options, policy, `of workflow ${name}: `);
+function policyOf({ options }: AnyWorkflow, policy: RunPolicy): RunPolicy | null {
+  const own = resolvePolicy(options, policy);
   return LIMITS.some((limit) => own[limit] !== null) ? own : null;
 }

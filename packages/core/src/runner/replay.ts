@@ -110,14 +110,14 @@ function completionOf(codec: Codec, record: JournalRecord): Completion {
 }
 
 /** The number of open commands that a message lists. */
-const ASKED_MAX = 5;
+const REQUESTED_MAX = 5;
 
 /** Where the code departs from its journal. */
 export interface Divergence {
   readonly location: string;
   readonly seq: number;
   readonly recorded: string;
-  readonly asked: string;
+  readonly requested: string;
 }
 
 type Recorded = Pick<JournalRecord, "location" | "seq" | "kind" | "detail">;
@@ -131,8 +131,8 @@ export function divergenceOf(error: PawlError): Divergence | null {
 
 function divergedAtRecord(runId: string, record: JournalRecord, open: OpenCommandView): PawlError {
   const there = open.get(record.location);
-  const asked = there === undefined ? describeOpen(open) : describe(there);
-  return diverged(runId, record, asked, `the code requested ${asked}`);
+  const requested = there === undefined ? describeOpen(open) : describe(there);
+  return diverged(runId, record, requested, `the code requested ${requested}`);
 }
 
 function divergedAtEnd(runId: string, record: JournalRecord): PawlError {
@@ -145,7 +145,7 @@ export function divergedAtRollback(runId: string, step: Pick<JournalRecord, "loc
   return diverged(runId, record, "no rollback", "the code has no rollback for it");
 }
 
-function diverged(runId: string, record: Recorded, asked: string, difference: string): PawlError {
+function diverged(runId: string, record: Recorded, requested: string, difference: string): PawlError {
   const { location, seq } = record;
   const recorded = described(record.kind, record.detail);
   const error = new PawlError(
@@ -153,14 +153,14 @@ function diverged(runId: string, record: Recorded, asked: string, difference: st
     `run ${runId} diverged at ${location}: the journal has ${recorded} (record ${seq}), ${difference}; ` +
       "the run is paused; deploy compatible code and resume it",
   );
-  divergences.set(error, { location, seq, recorded: `${recorded} at ${location}`, asked });
+  divergences.set(error, { location, seq, recorded: `${recorded} at ${location}`, requested });
   return error;
 }
 
 export function describeOpen(open: OpenCommandView): string {
   if (open.size === 0) return "nothing";
-  const some = [...open.values()].slice(0, ASKED_MAX).map(describe);
-  return open.size > ASKED_MAX ? `${some.join(", ")} and ${open.size - ASKED_MAX} more` : some.join(", ");
+  const some = [...open.values()].slice(0, REQUESTED_MAX).map(describe);
+  return open.size > REQUESTED_MAX ? `${some.join(", ")} and ${open.size - REQUESTED_MAX} more` : some.join(", ");
 }
 
 export function describe(command: Command): string {

@@ -30,6 +30,8 @@ export interface RunSession {
   /** Estimated size of the payloads it keeps in memory. */
   readonly bytes: number;
   readonly isCompensating: boolean;
+  /** The locations of its running steps. */
+  readonly runningSteps: readonly string[];
   /** How the run ended. Null until it has ended. */
   readonly endState: RunState | null;
   /** Starts the program with the run's input, and delivers its inbox. */
@@ -48,7 +50,7 @@ export interface RunSession {
   abandon(reason: Error): void;
   /** Discards a parked session. The run is loaded again when it is due. */
   evict(): void;
-  /** Returns what was added since the last call. Null if there is nothing. */
+  /** Returns everything added since the last call. Null if there is nothing. */
   takeAppend(): AppendOp | null;
   /** Takes the store's answer to the append that was taken last. */
   appended(outcome: Outcomes["append"]): void;
@@ -93,7 +95,7 @@ export interface SessionServices {
   policyOf(run: Run): RunPolicy | null;
   /** Starts the run that compensates a child, once. Returns its id, or null if the child has nothing to compensate. */
   undoChild(child: ChildUndo): Promise<string | null>;
-  /** Returns what is left to do for a child whose end the run has not received. Cancels it if no worker executes it. */
+  /** Returns the remaining work for a child whose end the run has not received. Cancels the child if no worker executes it. */
   closeChild(child: ChildUndo): Promise<ChildState>;
   readonly events: SessionEvents;
 }
@@ -125,6 +127,8 @@ export interface SessionEvents {
   onParked(session: RunSession): void;
   /** The session works again after it was parked. */
   onUnparked(session: RunSession): void;
+  /** The code of a step returned to the event loop after `ms`, which is long. */
+  onBlocked(session: RunSession, location: string, ms: number): void;
   /** The run's end, or the start of its next generation, is durable. */
   onEnded(session: RunSession): void;
 }
@@ -136,6 +140,8 @@ export interface SessionStateListener {
   /** A completion was recorded. */
   onAdded(): void;
   onAttemptEnd(attempt: StepAttempt, result: AttemptResult): void;
+  /** The code of a step returned to the event loop after `ms`, which is long. */
+  onBlocked(location: string, ms: number): void;
   /** The attempt is to be executed by the store. Its end is reported to `StepRunner.committedByStore` or `attemptFailed`. */
   onTransaction(attempt: StepAttempt): void;
 }

@@ -21,6 +21,9 @@ const FINAL_CODES: ReadonlySet<unknown> = new Set([
   "PAYLOAD_TOO_LARGE",
 ]);
 
+/** A step that returns to the event loop later than this is reported. */
+const BLOCKED_MS_MIN = 100;
+
 /** A step whose body starts when every record up to `afterSeq` is durable. */
 interface ScheduledStep {
   readonly step: StepCommand;
@@ -38,7 +41,7 @@ interface ScheduledStep {
 export class StepRunner implements StepAttemptListener {
   readonly #services: SessionServices;
   readonly #runId: string;
-  readonly #listener: Pick<SessionStateListener, "onAttemptEnd" | "onTransaction">;
+  readonly #listener: Pick<SessionStateListener, "onAttemptEnd" | "onBlocked" | "onTransaction">;
   #scheduled: SmallSet<ScheduledStep> = null;
   #attempts: SmallSet<StepAttempt> = null;
   #durableSeq: number;
@@ -47,7 +50,7 @@ export class StepRunner implements StepAttemptListener {
   constructor(
     services: SessionServices,
     run: { readonly id: string; readonly durableSeq: number },
-    listener: Pick<SessionStateListener, "onAttemptEnd" | "onTransaction">,
+    listener: Pick<SessionStateListener, "onAttemptEnd" | "onBlocked" | "onTransaction">,
   ) {
     this.#services = services;
     this.#runId = run.id;
@@ -58,6 +61,11 @@ export class StepRunner implements StepAttemptListener {
   /** Whether an attempt is running or scheduled. */
   get busy(): boolean {
     return this.#attempts !== null || this.#scheduled !== null;
+  }
+
+  /** The locations of the running steps. */
+  get running(): readonly string[] {
+    return Array.from(membersOf(this.#attempts), ({ step }) => step.location);
   }
 
   get ownershipUnknown(): boolean {
@@ -143,9 +151,13 @@ export class StepRunner implements StepAttemptListener {
     const attempt = new StepAttempt(this.#runId, step, this.#services.time.now());
     this.#attempts = withMember(this.#attempts, attempt);
     if (step.timeoutMs !== null) this.#limit(attempt, step.timeoutMs);
-    if (step.transact === undefined)
-      this.#services.rejections.watched(this.#runId, () => attempt.run(this), step.context);
-    else this.#listener.onTransaction(attempt);
+    if (step.transact !== undefined) {
+      this.#listener.onTransaction(attempt);
+      return;
+    }
+    this.#services.rejections.watched(this.#runId, () => attempt.run(this), step.context);
+    const ms = this.#services.time.now() - attempt.startedAt;
+    if (ms >= BLOCKED_MS_MIN) this.#listener.onBlocked(step.location, ms);
   }
 
   #limit(attempt: StepAttempt, timeoutMs: number): void {

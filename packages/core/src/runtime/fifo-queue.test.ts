@@ -7,7 +7,7 @@ const action = fc.oneof(
   fc.record({ kind: fc.constant("take" as const), count: fc.integer({ min: 1, max: 150 }) }),
 );
 
-it("a queue returns its items in the order in which they were pushed, whatever was taken before", () => {
+it("a queue returns its items in the order in which they were pushed", () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
       const queue = new FifoQueue<number>();

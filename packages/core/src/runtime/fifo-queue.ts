@@ -1,7 +1,7 @@
-/** Below this many taken places the list is not shortened. */
+/** The list is shortened when this many places at its start are unused. */
 const TAKEN_MAX = 64;
 
-/** A first-in, first-out queue. Each call costs the same however long the queue is, where `Array.shift` moves every item. */
+/** A first-in, first-out queue. The cost of a call does not depend on the length, unlike `Array.shift`, which moves every item. */
 export class FifoQueue<Item> {
   #items: Array<Item | undefined> = [];
   /** The place of the oldest item. The places before it were taken. */

@@ -1,15 +1,15 @@
 import { fromBase64Url, toBase64Url } from "../model/bytes.ts";
 import { PawlError } from "../model/errors.ts";
 
-/** A place in a list, as text that only the list it belongs to can read. */
+/** A part of a position in a list. */
 export type CursorPart = string | number;
 
-/** `list` names the list and its order, so that a cursor of another one is refused. */
+/** Encodes a position as a cursor. `list` names the list and its order, so that a cursor of another list is rejected. */
 export function writeCursor(list: string, place: readonly CursorPart[]): string {
   return toBase64Url(JSON.stringify([list, ...place]));
 }
 
-/** The place, or null when there is no cursor: the first page. */
+/** Decodes a cursor. Returns null, the first page, if there is no cursor. */
 export function readCursor<const Shape extends readonly ("string" | "number")[]>(
   list: string,
   shape: Shape,
@@ -19,7 +19,10 @@ export function readCursor<const Shape extends readonly ("string" | "number")[]>
   const parts = parse(cursor);
   const fits = parts[0] === list && parts.length === shape.length + 1;
   if (!fits || !shape.every((type, index) => typeof parts[index + 1] === type)) {
-    throw new PawlError("CURSOR_INVALID", `the cursor does not belong to the list of ${list}; start at the first page`);
+    throw new PawlError(
+      "CURSOR_INVALID",
+      `the cursor does not belong to the list of ${list}; start with the first page`,
+    );
   }
   return parts.slice(1) as Place<Shape>;
 }
@@ -33,7 +36,7 @@ function parse(cursor: string): readonly unknown[] {
     const parsed: unknown = JSON.parse(fromBase64Url(cursor));
     return Array.isArray(parsed) ? parsed : [];
   } catch (cause) {
-    throw new PawlError("CURSOR_INVALID", "the cursor is not one that a page came with; start at the first page", {
+    throw new PawlError("CURSOR_INVALID", "the cursor is not valid; start with the first page", {
       cause,
     });
   }

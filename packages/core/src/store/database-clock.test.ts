@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { DatabaseClock } from "./database-clock.ts";
 
-/** Exact times of both clocks, whose next millisecond begins at different moments. */
+/** Exact times of both clocks, whose milliseconds start at different moments. */
 const beginnings = fc.record({
   here: fc.double({ min: 0, max: 10_000, noNaN: true }),
   there: fc.double({ min: 0, max: 10_000, noNaN: true }),
 });
 
-/** Between each two: what passes, and how long what the database said was on its way. */
+/** Pauses between replies, and the time that each reply takes. */
 const answers = fc.array(
   fc.tuple(fc.double({ min: 0, max: 5, noNaN: true }), fc.double({ min: 0, max: 3, noNaN: true })),
   {
@@ -25,7 +25,7 @@ it("the database clock is ahead by less than 1 ms, and behind by less than 2 ms 
       const ways: number[] = [];
       for (const [gapMs, wayMs] of gaps) {
         passed += gapMs + wayMs;
-        clock.heard(Math.floor(begin.there + passed - wayMs));
+        clock.onServerTime(Math.floor(begin.there + passed - wayMs));
         ways.push(wayMs);
         passed += gapMs;
         const ahead = clock.now() - (begin.there + passed);
@@ -39,8 +39,8 @@ it("the database clock is ahead by less than 1 ms, and behind by less than 2 ms 
 it("the database clock follows a jump of the local clock after as many replies as it keeps", () => {
   let here = 0;
   const clock = new DatabaseClock(() => here);
-  clock.heard(1_000);
+  clock.onServerTime(1_000);
   here = 50_000;
-  for (let answer = 0; answer < 32; answer += 1) clock.heard(1_000);
+  for (let answer = 0; answer < 32; answer += 1) clock.onServerTime(1_000);
   expect(clock.now()).toBe(1_000);
 });

@@ -1,10 +1,10 @@
-/** How many answers the estimate rests on. */
+/** Number of server times that the estimate uses. */
 const SAMPLES = 32;
 
 /**
- * The database's clock, as it can be told from here. Both count whole milliseconds and begin the next one at different moments, so
- * it is ahead by less than one, and behind by less than two and what the fastest of the last answers took on its way. The machine's
- * own clock may be anything, and may jump: the estimate has followed after that many answers.
+ * Estimates the clock of the database server. Both clocks are read in whole milliseconds that start at different moments, so the estimate
+ * is ahead by less than 1 ms, and behind by less than 2 ms plus the transit time of the fastest of the last SAMPLES replies. The local clock
+ * may be wrong and may jump: the estimate is correct again after SAMPLES replies.
  */
 export class DatabaseClock {
   readonly #local: () => number;
@@ -19,9 +19,9 @@ export class DatabaseClock {
     return this.#local() + this.#offset;
   }
 
-  /** An answer that has just come says what time it was there. */
-  heard(present: number): void {
-    this.#offsets.push(present - this.#local());
+  /** Call it with the server time in a reply, when the reply arrives. */
+  onServerTime(serverNow: number): void {
+    this.#offsets.push(serverNow - this.#local());
     if (this.#offsets.length > SAMPLES) this.#offsets.shift();
     this.#offset = Math.max(...this.#offsets);
   }

@@ -13,12 +13,12 @@ import { redisStore } from "./redis/index.ts";
 import { sqliteStore } from "./sqlite/index.ts";
 import type { Store } from "./store.ts";
 
-/** How many, and from which seed: the command `npm run differential` says. Each store has a shorter test of its own beside it. */
+/** Set by `npm run differential`. Each store also has a shorter test in its folder. */
 const OPS = Number(process.env.PAWL_DIFFERENTIAL_OPS ?? 0);
 const SEED = Number(process.env.SEED ?? 20_261_119);
 const DUMP_OPS = 100;
 
-/** One of each kind, over data that nothing else uses. */
+/** Opens a store of each kind over an empty database. */
 async function everyStore(): Promise<ReadonlyMap<string, Store>> {
   const folder = await mkdtemp(join(tmpdir(), "pawl-differential-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ it.skipIf(OPS === 0)(
     let dumps = 0;
     for (let step = 0; tally.count < OPS; step += 1) {
       const action = await actions.action(oracle);
-      if (action.kind === "pass") world.advance(action.ms);
+      if (action.kind === "advance") world.advance(action.ms);
       const expected = await perform(oracle, action);
       tally.add(action, expected);
       const where = `seed ${SEED}, action ${step}: ${JSON.stringify(action)}`;

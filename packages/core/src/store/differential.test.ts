@@ -13,7 +13,7 @@ import type { Store } from "./store.ts";
 const TRANSITIONS = 5_000;
 const SEED = Number(process.env.SEED ?? 20_261_115);
 
-/** What the answers were, by kind: a sequence that never refuses, or never wakes, shows little. */
+/** Counts answers by kind. A sequence without refusals or wakes would test little. */
 type Tally = Map<string, number>;
 
 function tally(counts: Tally, action: string, answer: unknown): void {
@@ -36,7 +36,7 @@ function tally(counts: Tally, action: string, answer: unknown): void {
   counts.set(action, (counts.get(action) ?? 0) + 1);
 }
 
-/** Does the same to a memory store and to SQLite, where each action goes through one of several connections. */
+/** Performs the same actions on a memory store and on SQLite, where each action uses one of several connections. */
 async function compare(seed: number, connections: number): Promise<Tally> {
   const folder = await mkdtemp(join(tmpdir(), "pawl-"));
   const path = join(folder, "store.db");
@@ -50,7 +50,7 @@ async function compare(seed: number, connections: number): Promise<Tally> {
   let sent = 0;
   for (let step = 0; sent < TRANSITIONS; step += 1) {
     const action = await actions.action(oracle);
-    if (action.kind === "pass") world.advance(action.ms);
+    if (action.kind === "advance") world.advance(action.ms);
     if (action.kind === "commit") sent += action.batch.length;
     const store = tried[Math.floor(pick() * tried.length)] as Store;
     const expected = await perform(oracle, action);

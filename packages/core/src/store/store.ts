@@ -3,7 +3,15 @@ import type { JournalRecord, Records } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../rules/tables.ts";
 
 /**
  * Where rows live. A store applies transitions; it decides nothing.
@@ -53,9 +61,10 @@ export interface Store {
   commitWithin?(tx: unknown, batch: readonly Transition[]): Promise<Commit>;
   /**
    * Makes `worker` the owner of due runs without an owner, longest due first: epoch + 1, status `running`, `claims` counted,
-   * `startedAt` set the first time. Claims only runs of `workflows`; a run of another version waits for a worker that has it.
+   * `startedAt` set the first time. Claims only runs of `workflows`; a run of another version waits for a worker that has it. Of the
+   * suspects it claims a group (`SuspectLimit`), and reports which runs are in it.
    */
-  claim(request: ClaimRequest): Promise<readonly Run[]>;
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]>;
   /** Returns runs owned by `worker` that are due: a deadline passed, or a post arrived and its hint was lost. Read-only. */
   dueRuns(worker: string, limit: number): Promise<readonly DueRun[]>;
   /**
@@ -65,13 +74,24 @@ export interface Store {
   ownedRunning(worker: string): Promise<readonly OwnedRun[]>;
   /** Returns the earliest `wakeAt` of the runs that `worker` owns, and of runs of `workflows` without an owner. Null if there is none. */
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null>;
-  /** Returns a run with its newest snapshot, the records after it (or after `afterSeq`) and its inbox. */
-  load(runId: string, afterSeq?: number): Promise<Loaded | null>;
+  /**
+   * Returns a run with its newest snapshot, the records after it (or after `afterSeq`) and its inbox (or the entries after number
+   * `afterEntry`). The cost does not depend on the records and entries that are omitted.
+   */
+  load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null>;
   /**
    * Extends the lease of `worker` by `leaseMs`, and frees runs of expired workers, a bounded number per call. `workflows` is shown to
    * operators; if omitted, the stored list is kept. The reply includes what a poll would return, so an idle worker makes no other call.
+   *
+   * A worker keeps the runs that it owns, even if its lease had expired. It passes the runs that it executes as `lapsed` if its lease may
+   * have expired: those that were freed and not claimed since are its own again, in the same epoch.
    */
-  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat>;
+  heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat>;
   /** Ends a worker, and frees its runs at once. */
   retire(worker: string): Promise<void>;
   /** Deletes expired rows, at most `request.limit` of each kind per call. Returns the counts; call again until `done`. */
@@ -108,8 +128,8 @@ export interface Loaded {
   /** In order of seq. */
   readonly records: Records;
   /** The records of kind `operator` among them. If omitted, readers search all records. */
-  readonly acts?: readonly JournalRecord[];
-  /** What has not been received, in order of arrival. */
+  readonly operatorRecords?: readonly JournalRecord[];
+  /** Entries that the run has not received, in order of arrival. */
   readonly inbox: readonly InboxEntry[];
 }
 
@@ -140,7 +160,7 @@ export interface Reader {
   children(runId: string, query: PageQuery): Promise<Page<Run>>;
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>;
   deadLetter(id: string): Promise<DeadLetter | null>;
-  /** By (kind, id); `where` compares attributes for equality. */
+  /** Sorted by (kind, id). `where` compares attributes for equality. */
   documents(query: DocumentQuery): Promise<Page<StoredDocument>>;
   document(kind: string, id: string): Promise<StoredDocument | null>;
   workers(): Promise<readonly WorkerRow[]>;

@@ -1,14 +1,15 @@
 /**
- * Text as a column can hold it. SQLite ends it at a NUL, PostgreSQL refuses one, and neither holds half a surrogate pair: so
- * what is not plain text is written as an escape character and four hex digits; so is the escape character itself, which keeps different texts different.
+ * Text as a column can store it. SQLite ends text at a NUL, PostgreSQL rejects NUL, and neither stores half a surrogate pair. Such
+ * characters are written as an escape character and four hex digits. So is the escape character itself, so different texts stay
+ * different.
  */
 
-/** A code point that no text uses. */
+/** A noncharacter, which text normally does not contain. */
 const ESCAPE = "\ufffe";
 
-/** Finds what may need an escape, whole pairs included: fast, and almost never true. */
+/** Matches text that may need an escape. Also matches whole surrogate pairs; fast, and rarely true. */
 const SUSPECT = /[^\t\n\r -\ud7ff\ue000-\ufffd]/;
-/** With the `u` flag a surrogate matches only where it stands alone. */
+/** With the `u` flag, a surrogate matches only if it is not part of a pair. */
 const ESCAPED = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 const ESCAPES = /\ufffe([0-9a-f]{4})/g;
 
@@ -16,7 +17,7 @@ export function toColumn(text: string): string {
   return SUSPECT.test(text) ? text.replace(ESCAPED, escapeUnit) : text;
 }
 
-/** Whether something is escaped in what is read: else it is the text already. */
+/** Whether a column contains an escape. Otherwise it equals the text. */
 export function hasEscape(column: string): boolean {
   return column.includes(ESCAPE);
 }

@@ -3,8 +3,8 @@ import type { CrashAt } from "./crashable.ts";
 const COMMITS_MAX = 1_000;
 
 /**
- * Tries a scenario with a crash at its first commit, at its second, and so on, once before and once after the commit is
- * applied, until it comes to its end without one. `scenario` says whether the crash came. Gives the number of crashes.
+ * Executes a scenario with a crash at its first commit, at its second, and so on, once before and once after the commit is applied,
+ * until it ends without a crash. `scenario` returns whether the crash happened. Returns the number of crashes.
  */
 export async function atEachCommit(scenario: (crashAt: CrashAt) => Promise<boolean>): Promise<number> {
   let crashes = 0;

@@ -1,6 +1,6 @@
 import type { MemoryTx, SqliteTx } from "../model/tx.ts";
 
-/** Lines that transactions have written, in whatever store: so that one test tries them all. */
+/** A list of lines that transactions write, for the memory store and SQLite, so that one test covers both. */
 export const ledger = {
   add(tx: SqliteTx | MemoryTx, line: string): void {
     if (!("prepare" in tx)) {

@@ -27,7 +27,7 @@ import {
   testEngine,
 } from "./index.ts";
 
-/** What the compiler must infer and refuse, where workflows are tested. Checked by `npm run check`; nothing here is executed. */
+/** Types that the compiler must infer and reject in `pawl/testing`. `npm run check` compiles this file; nothing here is executed. */
 
 const approve = message<{ by: string }>("approve");
 const price = topic<number>("price");
@@ -44,13 +44,13 @@ export async function engines(): Promise<void> {
   expectTypeOf(test.run<string>("r")).toEqualTypeOf<RunHandle<string>>();
   expectTypeOf(test.now()).toEqualTypeOf<number>();
   await test.advance("3 days");
-  // @ts-expect-error The workflow's input.
+  // @ts-expect-error The input has another type.
   await test.start(order, { id: 1 });
-  // @ts-expect-error The message's value.
+  // @ts-expect-error The value of the message has another type.
   await test.send("r", approve, { by: 1 });
-  // @ts-expect-error The world is its own.
+  // @ts-expect-error A test engine creates its store.
   await testEngine({ workflows: [order], store: memoryStore() });
-  // @ts-expect-error Without workflows there is nothing to test.
+  // @ts-expect-error `workflows` is required.
   await testEngine({});
 }
 
@@ -60,16 +60,16 @@ export async function explorations(): Promise<void> {
   const report = await explore(order, { id: "a" }, { effects, seed: 2, schedules: 10, compare: ({ total }) => total });
   expectTypeOf(report).toEqualTypeOf<ExploreReport>();
   expectTypeOf(report.findings).toEqualTypeOf<readonly Finding[]>();
-  const schedule: Schedule = { course: { kind: "calm" }, faults: [{ kind: "crash", call: 3, applied: true }] };
+  const schedule: Schedule = { scenario: { kind: "normal" }, faults: [{ kind: "crash", call: 3, applied: true }] };
   await explore(order, { id: "a" }, { schedule, sends: [{ message: approve, value: { by: "ann" }, after: "1 day" }] });
   await explore(other, undefined, { sends: [{ event: price, value: 1 }], workflows: [order], mayFail: ["charge"] });
   expectTypeOf<ExploreError["code"]>().toEqualTypeOf<"WORKFLOW_FAULTY">();
-  // @ts-expect-error The workflow's input.
+  // @ts-expect-error The input has another type.
   await explore(order, { id: 1 });
-  // @ts-expect-error What is compared is the workflow's output.
+  // @ts-expect-error `compare` receives the output of the workflow.
   await explore(order, { id: "a" }, { compare: ({ sum }) => sum });
-  // @ts-expect-error There is no such fault.
-  await explore(order, { id: "a" }, { schedule: { course: { kind: "calm" }, faults: [{ kind: "fire" }] } });
+  // @ts-expect-error A fault of this kind does not exist.
+  await explore(order, { id: "a" }, { schedule: { scenario: { kind: "normal" }, faults: [{ kind: "fire" }] } });
 }
 
 export async function moves(): Promise<void> {
@@ -80,8 +80,8 @@ export async function moves(): Promise<void> {
   expectTypeOf(await importRun(store, JSON.stringify(exported))).toEqualTypeOf<ImportReport>();
   expectTypeOf(await endExported(store, exported)).toEqualTypeOf<readonly string[]>();
   expectTypeOf(await replayJournal(order, exported)).toEqualTypeOf<ReplayedJournal>();
-  // @ts-expect-error A run is exported by its id.
+  // @ts-expect-error The id of a run is a string.
   await exportRun(store, 7);
-  // @ts-expect-error An export is no list of records.
+  // @ts-expect-error An export is not a list of records.
   await importRun(store, []);
 }

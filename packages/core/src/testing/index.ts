@@ -11,8 +11,8 @@ export type {
   BodyFault,
   CallFault,
   Fault,
-  Interleaving as Course,
   LastingFault,
+  Scenario,
   Schedule,
 } from "./explore/schedule.ts";
 export { type Intercept, intercepted, type StoreCall } from "./intercepted.ts";

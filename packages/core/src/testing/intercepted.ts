@@ -1,20 +1,24 @@
+import { STORE } from "../engine/config.ts";
+import { kinds, readArgument } from "../model/option-check.ts";
 import type { Transition } from "../model/transition.ts";
 import type { Reader, Store } from "../store/store.ts";
 
-/** One call of a store, on its way. */
+/** A call of a store. */
 export interface StoreCall {
   readonly method:
     | Exclude<keyof Store, "now" | "exactClock" | "transactions" | "batchMax" | "busyMax" | "watch" | "reader">
     | "read";
-  /** What a commit is to apply; empty for other calls. */
+  /** The transitions of a commit. Empty for other calls. */
   readonly batch: readonly Transition[];
 }
 
-/** Answers a call: by `proceed`, or instead of it. */
+/** Answers a call, by `proceed` or instead of it. */
 export type Intercept = <T>(call: StoreCall, proceed: () => Promise<T>) => Promise<T>;
 
-/** A store whose calls pass through `intercept`, which may count, delay, fail or swallow them. */
+/** A store whose calls pass through `intercept`, which may count, delay, fail or drop them. */
 export function intercepted(store: Store, intercept: Intercept): Store {
+  readArgument(STORE, store, "store");
+  readArgument(kinds.callback, intercept, "intercept");
   const through = <T>(
     method: StoreCall["method"],
     proceed: () => Promise<T>,
@@ -33,16 +37,23 @@ export function intercepted(store: Store, intercept: Intercept): Store {
       ? {}
       : {
           commitWithin: (tx: unknown, batch: readonly Transition[]) =>
-            through("commitWithin", () => store.commitWithin?.(tx, batch) ?? Promise.reject(new Error("gone")), batch),
+            through(
+              "commitWithin",
+              () => store.commitWithin?.(tx, batch) ?? Promise.reject(new Error("the store lost this method")),
+              batch,
+            ),
         }),
     ...(store.readClock === undefined
       ? {}
-      : { readClock: () => through("readClock", () => store.readClock?.() ?? Promise.reject(new Error("gone"))) }),
+      : {
+          readClock: () =>
+            through("readClock", () => store.readClock?.() ?? Promise.reject(new Error("the store lost this method"))),
+        }),
     claim: (request) => through("claim", () => store.claim(request)),
     dueRuns: (worker, limit) => through("dueRuns", () => store.dueRuns(worker, limit)),
     ownedRunning: (worker) => through("ownedRunning", () => store.ownedRunning(worker)),
     nextDueAt: (worker, workflows) => through("nextDueAt", () => store.nextDueAt(worker, workflows)),
-    load: (runId, afterSeq) => through("load", () => store.load(runId, afterSeq)),
+    load: (...args) => through("load", () => store.load(...args)),
     heartbeat: (...args) => through("heartbeat", () => store.heartbeat(...args)),
     retire: (worker) => through("retire", () => store.retire(worker)),
     prune: (request) => through("prune", () => store.prune(request)),

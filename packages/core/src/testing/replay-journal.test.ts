@@ -15,8 +15,8 @@ const order = workflow("order", async (ctx, cents: number) => {
   return { cents, by: answer.timedOut ? null : answer.value };
 });
 
-/** An order that was answered, or that waits. */
-async function golden(answer: string | null): Promise<RunExport> {
+/** An exported order that received `answer`, or that still waits if it is null. */
+async function exportedOrder(answer: string | null): Promise<RunExport> {
   const world = virtualWorld();
   const store = memoryStore();
   const engine = await createEngine({ store, world, workflows: [order], log: () => undefined });
@@ -28,8 +28,8 @@ async function golden(answer: string | null): Promise<RunExport> {
   return await exportRun(store, "o-1", { keepOpen: true });
 }
 
-it("feeds a journal to code without running a step, and says where that comes to", async () => {
-  const [ended, failed, open] = [await golden("ann"), await golden("no"), await golden(null)];
+it("replayJournal replays a journal without executing a step, and returns how the replay ends", async () => {
+  const [ended, failed, open] = [await exportedOrder("ann"), await exportedOrder("no"), await exportedOrder(null)];
   ran.length = 0;
   const output = { cents: 499, by: "ann" };
   expect(await replayJournal(order, JSON.stringify(ended))).toEqual({
@@ -43,8 +43,8 @@ it("feeds a journal to code without running a step, and says where that comes to
   expect(ran).toEqual([]);
 });
 
-it("rejects code that asks for something else, asks for more, or comes to another end", async () => {
-  const ended = await golden("ann");
+it("replayJournal rejects code that requests another operation, requests more operations, or ends differently", async () => {
+  const ended = await exportedOrder("ann");
   const renamed = workflow("order", async (ctx) => void (await ctx.step("debit", () => 1)));
   const longer = workflow("order", async (ctx, cents: number) => {
     const output = await order.run(ctx, cents);
@@ -59,19 +59,19 @@ it("rejects code that asks for something else, asks for more, or comes to anothe
     await order.run(ctx, cents);
     throw new Error("no");
   });
-  const says = async (code: typeof order | typeof renamed): Promise<string> =>
+  const errorOf = async (code: typeof order | typeof renamed): Promise<string> =>
     await replayJournal(code as typeof order, ended).then(
       () => "fits",
       (error: unknown) => (error as Error).message,
     );
-  expect(await says(renamed)).toBe(
-    "run o-1 of order: at charge the journal holds step at charge (record 1), and the code asks for step at debit",
+  expect(await errorOf(renamed)).toBe(
+    "run o-1 of order: at charge the journal has step at charge (record 1), the code requests step at debit",
   );
-  expect(await says(longer)).toContain("the run is completed, and the code asks for step at ship");
-  expect(await says(other)).toContain(
-    'the run gave {"cents":499,"by":"ann"}, and the code gives {"cents":500,"by":"ann"}',
+  expect(await errorOf(longer)).toContain("the run is completed, the code requests step at ship");
+  expect(await errorOf(other)).toContain(
+    'the run returned {"cents":499,"by":"ann"}, the code returns {"cents":500,"by":"ann"}',
   );
-  expect(await says(failing)).toContain("the run is completed, and the code comes to its end failed");
+  expect(await errorOf(failing)).toContain("the run is completed, the code is failed");
   const unknown = workflow("another", async () => 1);
   await expect(replayJournal(unknown, ended)).rejects.toMatchObject({ code: "WORKFLOW_UNKNOWN" });
   await expect(replayJournal(order, "[]")).rejects.toMatchObject({ code: "EXPORT_INVALID" });

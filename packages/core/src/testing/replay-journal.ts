@@ -9,22 +9,27 @@ import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Loaded } from "../store/store.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
+import { checkWorkflow } from "../workflow/workflow.ts";
 import { virtualWorld } from "./virtual-world.ts";
 import { programSettings } from "./wrapped-program.ts";
 
-/** Where code comes to that is fed a journal from before. */
+/** The result of replaying an exported journal. */
 export interface ReplayedJournal {
   readonly runId: string;
   readonly records: number;
-  /** `open`: it asks for what the journal does not hold yet. `undoing`: what it did is being undone. */
-  readonly end: "completed" | "failed" | "open" | "undoing";
-  /** Of a completed run. */
+  /**
+   * - `completed`, `failed`: the code ends.
+   * - `open`: the code requests an operation after the last record.
+   * - `compensating`: the code undoes its steps.
+   */
+  readonly end: "completed" | "failed" | "open" | "compensating";
+  /** The output of the code if it completes. */
   readonly output: unknown;
 }
 
 /**
- * Feeds a run that was exported to the code of today. No step runs. Rejects with code `HISTORY_DIVERGED` where the code asks for
- * something else than the journal holds, or comes to another end: what a run that is open in production would do, too.
+ * Replays an exported run with a workflow, without executing a step. Rejects with `HISTORY_DIVERGED` if the code requests another
+ * operation than the journal has, or ends differently. An open run in production would diverge in the same way.
  *
  * ```ts
  * await replayJournal(order, readFileSync("histories/order-1.json", "utf8"));
@@ -34,44 +39,45 @@ export async function replayJournal<Input, Output>(
   workflow: Workflow<Input, Output>,
   exported: RunExport | string,
 ): Promise<ReplayedJournal> {
-  const any = workflow as unknown as AnyWorkflow;
+  const any = checkWorkflow(workflow as unknown as AnyWorkflow);
   const run = readExport(exported).runs.find((each) => each.workflow === any.name);
-  if (run === undefined) throw new PawlError("WORKFLOW_UNKNOWN", `the export holds no run of workflow ${any.name}`);
-  const strays = trackUnhandledRejections(() => undefined);
+  if (run === undefined) throw new PawlError("WORKFLOW_UNKNOWN", `the export has no run of workflow ${any.name}`);
+  const rejections = trackUnhandledRejections(() => undefined);
   try {
-    // A journal of another version is fed to this one: that is what is asked.
+    // The journal of another version is replayed with this version on purpose.
     const loaded = loadedOf({ ...run, version: any.version });
     const world = virtualWorld({ now: run.createdAt });
     const settings = programSettings({ store: memoryStore(), world, log: () => undefined });
     const program = new ProgramRegistry([any], settings).of(loaded.run);
-    if (program === null) throw new PawlError("WORKFLOW_UNKNOWN", `there is no code for workflow ${any.name}`);
+    if (program === null) throw new PawlError("WORKFLOW_UNKNOWN", `workflow ${any.name} is not registered`);
     const { codec } = settings;
-    const rehearsed = await dryRun(
-      { codec, eventLoop: world.eventLoop, random: world.random, watched: strays.watched },
+    const result = await dryRun(
+      { codec, eventLoop: world.eventLoop, random: world.random, watched: rejections.watched },
       loaded,
       program,
     );
-    return judged(run, rehearsed);
+    return checked(run, result);
   } finally {
-    strays.stop();
+    rejections.stop();
   }
 }
 
-function judged(run: ExportedRun, rehearsed: DryRunResult): ReplayedJournal {
-  const found = { runId: run.id, records: run.records.length };
-  switch (rehearsed.kind) {
+/** Converts the result of the dry run. Throws if it does not match the exported run. */
+function checked(run: ExportedRun, result: DryRunResult): ReplayedJournal {
+  const facts = { runId: run.id, records: run.records.length };
+  switch (result.kind) {
     case "diverged": {
-      const { location, seq, recorded, asked } = rehearsed.divergence;
-      throw parted(run, `at ${location} the journal holds ${recorded} (record ${seq}), and the code asks for ${asked}`);
+      const { location, seq, recorded, requested } = result.divergence;
+      throw diverged(run, `at ${location} the journal has ${recorded} (record ${seq}), the code requests ${requested}`);
     }
     case "compensating":
-      return { ...found, end: "undoing", output: undefined };
+      return { ...facts, end: "compensating", output: undefined };
     case "open":
       if (run.status === "completed" || run.status === "failed")
-        throw parted(run, `the run is ${run.status}, and the code asks for ${describeOpen(rehearsed.open)}`);
-      return { ...found, end: "open", output: undefined };
+        throw diverged(run, `the run is ${run.status}, the code requests ${describeOpen(result.open)}`);
+      return { ...facts, end: "open", output: undefined };
     case "ended":
-      return { ...found, ...ended(run, rehearsed.ending) };
+      return { ...facts, ...ended(run, result.ending) };
   }
 }
 
@@ -81,10 +87,10 @@ function ended(
 ): Pick<ReplayedJournal, "end" | "output"> {
   if (ending.kind === "continued") return { end: "open", output: undefined };
   if (isTerminal(run.status) && run.status !== "cancelled" && run.status !== ending.kind)
-    throw parted(run, `the run is ${run.status}, and the code comes to its end ${ending.kind}`);
+    throw diverged(run, `the run is ${run.status}, the code is ${ending.kind}`);
   if (ending.kind === "failed") return { end: "failed", output: undefined };
   if (run.status === "completed" && textOf(ending.output) !== textOf(exportedOutput(run)))
-    throw parted(run, `the run gave ${textOf(exportedOutput(run))}, and the code gives ${textOf(ending.output)}`);
+    throw diverged(run, `the run returned ${textOf(exportedOutput(run))}, the code returns ${textOf(ending.output)}`);
   return { end: "completed", output: ending.output };
 }
 
@@ -117,6 +123,6 @@ function loadedOf(exported: ExportedRun): Loaded {
   return { run, snapshot: null, records: journal, inbox: [] };
 }
 
-function parted({ id, workflow }: ExportedRun, how: string): PawlError {
-  return new PawlError("HISTORY_DIVERGED", `run ${id} of ${workflow}: ${how}`);
+function diverged({ id, workflow }: ExportedRun, difference: string): PawlError {
+  return new PawlError("HISTORY_DIVERGED", `run ${id} of ${workflow}: ${difference}`);
 }

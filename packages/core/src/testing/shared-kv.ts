@@ -4,8 +4,8 @@ import type { Store } from "../store/store.ts";
 import { intercepted } from "./intercepted.ts";
 
 /**
- * Stores over one namespace, for engines of one process that share it. A namespace has one writer, so they are one store; each
- * that opens it finds what the driver has, not what another had in memory.
+ * Stores over one namespace, for several engines of this process. A namespace has one writer, so all of them use the same store. Opening
+ * it discards the rows in memory, so that the opener reads those of the driver.
  */
 export function sharedKv(driver: KvDriver, runId = "shared"): { connect(): Store } {
   const store = new KvStore(driver, runId);

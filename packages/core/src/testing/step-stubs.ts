@@ -1,18 +1,18 @@
 import { segmentName } from "../model/location.ts";
 import type { Command, StepCommand, StepInfo } from "../workflow/command.ts";
 
-/** In place of a step's body. */
+/** A function that replaces a step body. */
 export type StepStub = (info: StepInfo) => unknown;
 
-/** By the name of a step, or by its location where two steps have one name. */
+/** Stubs by step name, or by location if several steps have the same name. */
 export type StepStubs = Readonly<Record<string, StepStub>>;
 
-/** The name that a step was given in the code: the last of its location, without the number of its repetition. */
+/** The name of a step in the code: the last segment of its location without its repetition number. */
 export function stepName(location: string): string {
   return segmentName(location.slice(location.lastIndexOf("/") + 1));
 }
 
-/** The command with the body that stands in for its own, if there is one. */
+/** Returns the command with the stub as its body, or the command itself if it has no stub. */
 export function withStub(command: Command, stubs: StepStubs): Command {
   if (command.kind !== "step") return command;
   const body = stubOf(stubs, command.location);

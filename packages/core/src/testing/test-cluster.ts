@@ -9,12 +9,13 @@ import { type CrashAt, type Crashable, crashable } from "./crashable.ts";
 import { intercepted } from "./intercepted.ts";
 import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 
-/** Data of its own, and stores over it: each as another process would have it. */
+/** Data that no other cluster uses, and stores over it. */
 export interface ClusterStore {
+  /** Creates a store over the data, as another process would. */
   connect(): Store;
-  /** Whether its answers come from outside this process. */
+  /** True if replies come from outside this process. */
   readonly isRemote?: boolean;
-  /** For every engine of the cluster that does not say otherwise. */
+  /** The default options of every engine of the cluster. */
   readonly engine?: Pick<EngineOptions, "hotRuns">;
   dispose?(): Promise<void>;
 }
@@ -25,21 +26,24 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Long enough for others to take the runs of a worker that has crashed. */
+/** After this time other workers have taken over the runs of a crashed worker. */
 const TAKE_OVER = "6 s";
-const ROUNDS_MAX = 500;
+const SECONDS_MAX = 500;
 
-type StageEngineOptions = Omit<EngineOptions, "store" | "world"> & {
+type ClusterEngineOptions = Omit<EngineOptions, "store" | "world"> & {
   readonly crashAt?: CrashAt;
-  /** Stands between the engine and its store. */
+  /** Wraps the store of the engine. */
   readonly through?: (store: Store) => Store;
 };
 
-type StageClientOptions = Omit<ClientOptions, "store" | "world"> & Pick<StageEngineOptions, "through">;
+type ClusterClientOptions = Omit<ClientOptions, "store" | "world"> & Pick<ClusterEngineOptions, "through">;
 
-/** A store elsewhere: the world is not at rest while an answer is on its way. Hints come when they come, so there are none. */
-function awaited(store: Store, world: VirtualWorld): Store {
-  const through = intercepted(store, async (_call, proceed) => {
+/**
+ * Keeps the world from settling while a call of a remote store is in progress. Drops hints, because they arrive at times that virtual
+ * time does not control.
+ */
+function awaitedByWorld(store: Store, world: VirtualWorld): Store {
+  const awaited = intercepted(store, async (_call, proceed) => {
     const release = world.hold();
     try {
       return await proceed();
@@ -47,24 +51,24 @@ function awaited(store: Store, world: VirtualWorld): Store {
       release();
     }
   });
-  return { ...through, watch: () => () => undefined };
+  return { ...awaited, watch: () => () => undefined };
 }
 
-/** One world, one database, and the engines that work on it: to be crashed, stopped and started again. */
+/** A virtual world, a database and engines over it, which tests crash, stop and start again. */
 export class TestCluster {
   readonly world: VirtualWorld = virtualWorld();
   readonly log: LogLine[] = [];
   readonly #data: ClusterStore;
   readonly #engines = new Map<Engine, Crashable>();
   readonly #clients: Client[] = [];
-  /** Every connection; a process that has crashed closes none. */
+  /** All stores, to close them: a crashed process does not close its store. */
   readonly #stores: Store[] = [];
 
   constructor(data: ClusterStore) {
     this.#data = data;
   }
 
-  async engine(options: StageEngineOptions = {}): Promise<Engine> {
+  async engine(options: ClusterEngineOptions = {}): Promise<Engine> {
     const { crashAt, through, ...rest } = options;
     const connected = this.#connect();
     const process = crashable(through === undefined ? connected : through(connected), crashAt);
@@ -80,8 +84,8 @@ export class TestCluster {
     return engine;
   }
 
-  /** A process without a worker. */
-  async client(options: StageClientOptions = {}): Promise<Client> {
+  /** Creates a client: a process without a worker. */
+  async client(options: ClusterClientOptions = {}): Promise<Client> {
     const { through = (store) => store, ...rest } = options;
     const store = through(this.#connect());
     const log: Log = (level, text, fields) => this.log.push({ level, text, fields });
@@ -90,12 +94,12 @@ export class TestCluster {
     return client;
   }
 
-  /** A store over the same data, as another process has it; who asks for it closes it. */
+  /** Creates a store over the same data. The caller closes it. */
   connect(): Store {
     return this.#data.connect();
   }
 
-  /** The engine's process ends without a word. */
+  /** Crashes the process of an engine. */
   crash(engine: Engine): void {
     this.#engines.get(engine)?.crash();
   }
@@ -108,23 +112,23 @@ export class TestCluster {
     return this.#engines.get(engine)?.commits ?? 0;
   }
 
-  /** Crashes one and gives another time to take its runs over. */
-  async takeOver(dead: Engine, options: StageEngineOptions): Promise<Engine> {
-    this.crash(dead);
-    const heir = await this.engine(options);
+  /** Crashes an engine, starts another one, and lets the time pass after which it has taken over. */
+  async takeOver(crashed: Engine, options: ClusterEngineOptions): Promise<Engine> {
+    this.crash(crashed);
+    const successor = await this.engine(options);
     await this.world.advance(TAKE_OVER);
-    return heir;
+    return successor;
   }
 
-  /** The result of a run that has ended, or comes to its end without any time passing. */
+  /** The result of a run that has ended or ends before any time passes. */
   async result<Output>(run: RunHandle<Output>): Promise<Output> {
     await this.world.settle();
     const status = await run.status();
-    if (!isTerminal(status)) throw new Error(`run ${run.id} is ${status} when everything has come to rest`);
+    if (!isTerminal(status)) throw new Error(`run ${run.id} is ${status} after the world settled; it must have ended`);
     return await run.result();
   }
 
-  /** What the run's result is rejected with. */
+  /** The error that the result of the run rejects with. */
   async failure(run: RunHandle): Promise<Error & { readonly code?: unknown }> {
     const error = await this.result(run).then(
       (value) => new Error(`run ${run.id} completed with ${String(value)}`),
@@ -133,23 +137,23 @@ export class TestCluster {
     return error;
   }
 
-  /** Lets time pass, a second at a time, until the run has ended. `each` is called before each second. */
+  /** Advances the time by one second at a time until the run has ended. Calls `each` before each second. */
   async finish<Output>(run: RunHandle<Output>, each?: () => Promise<void>): Promise<Output> {
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    for (let second = 0; second < SECONDS_MAX; second += 1) {
       await this.world.settle();
       await each?.();
       if (isTerminal(await run.status())) return await this.result(run);
       await this.world.advance("1 s");
     }
-    throw new Error(`run ${run.id} is ${await run.status()} after ${ROUNDS_MAX} seconds`);
+    throw new Error(`run ${run.id} is ${await run.status()} after ${SECONDS_MAX} seconds`);
   }
 
-  /** Removes nothing but what has expired, as the retention of events does. */
+  /** Deletes expired events only. */
   async prune(): Promise<void> {
     await this.#stores[0]?.prune({ runsEndedBefore: null, receivedBefore: null, limit: 1_000 });
   }
 
-  /** Everything that is stored, as text. */
+  /** All stored rows as text. */
   async dump(): Promise<string> {
     const [store] = this.#stores;
     if (store === undefined) return "";
@@ -164,12 +168,12 @@ export class TestCluster {
   }
 
   #connect(): Store {
-    const store = this.#data.isRemote ? awaited(this.#data.connect(), this.world) : this.#data.connect();
+    const store = this.#data.isRemote ? awaitedByWorld(this.#data.connect(), this.world) : this.#data.connect();
     this.#stores.push(store);
     return store;
   }
 
-  /** Ends everything, whatever is under way. */
+  /** Stops all engines without draining, closes all stores and deletes the data. */
   async close(): Promise<void> {
     for (const [engine, process] of this.#engines) {
       if (process.crashed) continue;

@@ -11,17 +11,17 @@ async function create(options: TestEngineOptions): Promise<TestEngine> {
   return test;
 }
 
-/** A workflow as tests list them. */
+/** A workflow in the type of the `workflows` option. */
 function listed<Input, Output>(each: Workflow<Input, Output>): Workflow {
   return each as unknown as Workflow;
 }
 
-describe("an engine for tests", () => {
-  it("lets ten years in a thousand naps pass at once", async () => {
+describe("testEngine", () => {
+  it("ten years of sleep pass while a test awaits the result", async () => {
     const naps = workflow("naps", async (ctx) => {
-      const began = ctx.now();
+      const startedAt = ctx.now();
       for (let nap = 0; nap < 1_000; nap += 1) await ctx.sleep(3.65 * DAY_MS);
-      return ctx.now() - began;
+      return ctx.now() - startedAt;
     });
     const test = await create({ workflows: [naps] });
     const run = await test.start(naps, undefined);
@@ -29,7 +29,7 @@ describe("an engine for tests", () => {
     expect(await run.journal()).toHaveLength(1_000);
   });
 
-  it("moves time by as much as it is told, and no further", async () => {
+  it("advance moves the time by exactly the given duration", async () => {
     const trial = workflow("trial", async (ctx) => {
       const answer = await ctx.listen<string>("subscribe", { timeout: "3 days" });
       return answer.timedOut ? "left" : answer.value;
@@ -48,7 +48,7 @@ describe("an engine for tests", () => {
     expect(new Date(test.now())).toEqual(new Date("2030-01-04"));
   });
 
-  it("puts bodies in place of those of steps, by name and by location", async () => {
+  it("stubs replace step bodies by name and by location", async () => {
     const order = workflow("order", async (ctx) => {
       const fee = await ctx.step("charge", (): number => {
         throw new Error("the network");
@@ -64,7 +64,7 @@ describe("an engine for tests", () => {
     expect((await run.journal()).map(({ kind }) => kind)).toEqual(["step", "join", "step", "transaction", "step"]);
   });
 
-  it("puts bodies in place of those of a program that is no code", async () => {
+  it("stubs replace step bodies of a program that is not code", async () => {
     const program = programWorkflow<undefined, unknown>("program", (host) => ({
       start: () =>
         host.issue({
@@ -85,11 +85,11 @@ describe("an engine for tests", () => {
             host.finish({ kind: "completed", output: completion.outcome === "ok" ? completion.value : null }),
         }),
     }));
-    const test = await create({ workflows: [listed(program)], steps: { ask: () => "a stand-in" } });
-    expect(await (await test.start(program, undefined)).result()).toBe("a stand-in");
+    const test = await create({ workflows: [listed(program)], steps: { ask: () => "the stub" } });
+    expect(await (await test.start(program, undefined)).result()).toBe("the stub");
   });
 
-  it("tries a stand-in again as the step says, with time passing between", async () => {
+  it("a failing stub is retried by the step's policy, and the time passes between attempts", async () => {
     const flaky = workflow("flaky", async (ctx) =>
       ctx.step("call", () => "never", { retry: { initialMs: 3_600_000, maxMs: 7_200_000 } }),
     );
@@ -100,12 +100,12 @@ describe("an engine for tests", () => {
       return "at last";
     };
     const test = await create({ workflows: [flaky], steps: { call } });
-    const began = test.now();
+    const startedAt = test.now();
     expect(await (await test.start(flaky, undefined)).result()).toBe("at last");
-    expect(test.now() - began).toBeGreaterThan(2 * 3_600_000);
+    expect(test.now() - startedAt).toBeGreaterThan(2 * 3_600_000);
   });
 
-  it("gives the same ids, times and randomness in each test, and others with another seed", async () => {
+  it("ids, times and random numbers are the same in each test, and differ with another seed", async () => {
     const facts = workflow("facts", async (ctx) => {
       const { waited } = await ctx.join("both", {
         waited: (c) => c.sleep("1 day"),
@@ -121,7 +121,7 @@ describe("an engine for tests", () => {
     expect(await once(7)).not.toEqual(await once());
   });
 
-  it("waits for bodies that wait for the machine", async () => {
+  it("start waits for step bodies that perform I/O", async () => {
     const slow = workflow("slow", async (ctx) =>
       ctx.step("read", () => new Promise<string>((resolve) => setTimeout(() => resolve("read"), 5))),
     );
@@ -131,7 +131,7 @@ describe("an engine for tests", () => {
     expect(await run.result()).toBe("read");
   });
 
-  it("lets time pass for a body that waits for its own timeout", async () => {
+  it("the time passes while a step body waits for its timeout", async () => {
     const hanging = workflow("hanging", async (ctx) => {
       const tried = await ctx.tryStep(
         "hang",
@@ -147,7 +147,7 @@ describe("an engine for tests", () => {
     expect(await (await test.start(hanging, undefined)).result()).toBe("timeout");
   });
 
-  it("says what a run waits for where no time ends it", async () => {
+  it("result rejects with RUN_WAITS and the missing message when time alone cannot end the run", async () => {
     const waits = workflow("waits", async (ctx) => (await ctx.listen("approve")).value);
     const test = await create({ workflows: [waits] });
     const run = await test.start(waits, undefined, { id: "w-1" });
@@ -159,7 +159,7 @@ describe("an engine for tests", () => {
     expect(await run.result()).toBe("yes");
   });
 
-  it("lets a parent wait for a child that sleeps, and for an event", async () => {
+  it("result advances the time while a parent waits for a sleeping child", async () => {
     const child = workflow("child", async (ctx) => {
       await ctx.sleep("3 days");
       return (await ctx.awaitEvent<number>("price")).value;
@@ -171,7 +171,7 @@ describe("an engine for tests", () => {
     expect(await run.result()).toBe(42);
   });
 
-  it("lets several results be waited for at once", async () => {
+  it("several results can be awaited at the same time", async () => {
     const nap = workflow("nap", async (ctx, days: number) => {
       await ctx.sleep(days * DAY_MS);
       return days;
@@ -181,12 +181,12 @@ describe("an engine for tests", () => {
     expect(await Promise.all(runs.map((run) => run.result()))).toEqual([3, 1, 2]);
   });
 
-  it("gives the failure of a run that fails", async () => {
+  it("result rejects with RUN_FAILED for a failed run, and with RUN_NOT_FOUND for a missing run", async () => {
     const fails = workflow("fails", async () => {
       throw new Error("no");
     });
     const test = await create({ workflows: [fails] });
     await expect((await test.start(fails, undefined)).result()).rejects.toMatchObject({ code: "RUN_FAILED" });
-    await expect(test.run("nobody").result()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await expect(test.run("missing").result()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
   });
 });

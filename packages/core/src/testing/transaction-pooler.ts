@@ -1,13 +1,12 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 /**
- * A pooler in transaction mode, as stands before many a PostgreSQL: whoever speaks gets a connection to the server until its
- * transaction is over, and another one the next time. What a session would keep (prepared statements, settings, subscriptions) is
- * thrown away in between, so that whoever relies on it fails here.
+ * A connection pooler in transaction mode, like PgBouncer. A client gets a server connection for one transaction, and another one for the
+ * next. The pooler resets session state (prepared statements, settings, LISTEN) in between, so that a client that relies on it fails.
  */
 export interface TransactionPooler {
   readonly url: string;
-  /** How many transactions each connection to the server has had. */
+  /** The number of transactions of each server connection. */
   transactions(): readonly number[];
   close(): Promise<void>;
 }
@@ -16,13 +15,13 @@ const STARTUP_PROTOCOL = 196_608;
 const SSL_REQUEST = 80_877_103;
 const BACKENDS = 4;
 
-/** One message: its kind, and all of it as it came. */
+/** A protocol message: its kind and all its bytes. */
 interface Message {
   readonly kind: string;
   readonly bytes: Buffer;
 }
 
-/** Cuts a stream of bytes into messages. */
+/** Splits a stream of bytes into messages. */
 class Messages {
   #rest = Buffer.alloc(0);
 
@@ -50,18 +49,18 @@ function textMessage(kind: string, text: string): Buffer {
   return message(kind, Buffer.from(`${text}\0`));
 }
 
-/** A connection to the server. What it says goes to `hear`. */
+/** A connection to the server. Its messages go to `onMessage`. */
 class Backend {
   transactions = 0;
-  hear: (message: Message) => void = () => undefined;
-  readonly greeting: Buffer[] = [];
+  onMessage: (message: Message) => void = () => undefined;
+  readonly startupMessages: Buffer[] = [];
   readonly #socket: Socket;
 
   constructor(socket: Socket) {
     this.#socket = socket;
     const messages = new Messages();
     socket.on("data", (bytes) => {
-      for (const each of messages.add(bytes)) this.hear(each);
+      for (const each of messages.add(bytes)) this.onMessage(each);
     });
     socket.on("error", () => socket.destroy());
   }
@@ -77,26 +76,26 @@ class Backend {
     socket.write(startup);
     await new Promise<void>((resolve, reject) => {
       socket.once("error", reject);
-      backend.hear = ({ kind, bytes }) => {
-        const asks = kind === "R" ? bytes.readInt32BE(5) : 0;
-        if (asks === 3) socket.write(textMessage("p", decodeURIComponent(url.password)));
-        else if (asks !== 0) reject(new Error(`the pooler knows no way ${asks} to say who it is`));
+      backend.onMessage = ({ kind, bytes }) => {
+        const authentication = kind === "R" ? bytes.readInt32BE(5) : 0;
+        if (authentication === 3) socket.write(textMessage("p", decodeURIComponent(url.password)));
+        else if (authentication !== 0) reject(new Error(`authentication method ${authentication} is not supported`));
         else if (kind === "E") reject(new Error(bytes.toString()));
-        else if (kind === "S") backend.greeting.push(bytes);
+        else if (kind === "S") backend.startupMessages.push(bytes);
         else if (kind === "Z") resolve();
       };
     });
     return backend;
   }
 
-  say(bytes: Buffer): void {
+  send(bytes: Buffer): void {
     this.#socket.write(bytes);
   }
 
-  async forget(): Promise<void> {
-    this.say(textMessage("Q", "DISCARD ALL"));
+  async resetSession(): Promise<void> {
+    this.send(textMessage("Q", "DISCARD ALL"));
     await new Promise<void>((resolve) => {
-      this.hear = ({ kind }) => {
+      this.onMessage = ({ kind }) => {
         if (kind === "Z") resolve();
       };
     });
@@ -107,7 +106,7 @@ class Backend {
   }
 }
 
-/** The connections to the server: the one that has rested longest is given first. */
+/** The server connections. `acquire` returns the one that has been idle longest. */
 class Backends {
   readonly all: readonly Backend[];
   readonly #free: Backend[];
@@ -118,47 +117,49 @@ class Backends {
     this.#free = [...all];
   }
 
-  async take(): Promise<Backend> {
+  async acquire(): Promise<Backend> {
     const backend = this.#free.shift() ?? (await new Promise<Backend>((resolve) => this.#waiting.push(resolve)));
     backend.transactions += 1;
     return backend;
   }
 
-  async giveBack(backend: Backend): Promise<void> {
-    await backend.forget();
+  async release(backend: Backend): Promise<void> {
+    await backend.resetSession();
     const next = this.#waiting.shift();
     if (next === undefined) this.#free.push(backend);
     else next(backend);
   }
 }
 
-/** One who speaks to the pooler. What comes while there is no connection for it waits. */
-class Caller {
+/** A client of the pooler. Its messages are queued while it has no server connection. */
+class PoolerClient {
   readonly #socket: Socket;
   readonly #backends: Backends;
   readonly #messages = new Messages();
   #backend: Backend | null = null;
   #unsent: Buffer[] = [];
-  #isTaking = false;
-  /** Answers of kind Z that are still to come. */
+  #isAcquiring = false;
+  /** The number of expected ReadyForQuery messages (kind Z). */
   #open = 0;
 
   constructor(socket: Socket, backends: Backends) {
     this.#socket = socket;
     this.#backends = backends;
-    socket.once("data", (bytes) => this.#greet(bytes));
+    socket.once("data", (bytes) => this.#startSession(bytes));
     socket.on("error", () => socket.destroy());
-    socket.on("close", () => this.#left());
+    socket.on("close", () => this.#disconnected());
   }
 
-  #greet(bytes: Buffer): void {
+  #startSession(bytes: Buffer): void {
     if (bytes.readInt32BE(4) === SSL_REQUEST) {
       this.#socket.write("N");
-      this.#socket.once("data", (next) => this.#greet(next));
+      this.#socket.once("data", (next) => this.#startSession(next));
       return;
     }
     const ok = message("R", Buffer.alloc(4));
-    this.#socket.write(Buffer.concat([ok, ...(this.#backends.all[0]?.greeting ?? []), message("Z", Buffer.from("I"))]));
+    this.#socket.write(
+      Buffer.concat([ok, ...(this.#backends.all[0]?.startupMessages ?? []), message("Z", Buffer.from("I"))]),
+    );
     this.#socket.on("data", (next) => {
       for (const { kind, bytes: all } of this.#messages.add(next)) if (kind !== "X") this.#forward(kind, all);
     });
@@ -166,40 +167,40 @@ class Caller {
 
   #forward(kind: string, bytes: Buffer): void {
     if (kind === "Q" || kind === "S") this.#open += 1;
-    if (this.#backend !== null) this.#backend.say(bytes);
+    if (this.#backend !== null) this.#backend.send(bytes);
     else {
       this.#unsent.push(bytes);
-      void this.#take();
+      void this.#acquire();
     }
   }
 
-  async #take(): Promise<void> {
-    if (this.#isTaking) return;
-    this.#isTaking = true;
-    const backend = await this.#backends.take();
-    this.#isTaking = false;
+  async #acquire(): Promise<void> {
+    if (this.#isAcquiring) return;
+    this.#isAcquiring = true;
+    const backend = await this.#backends.acquire();
+    this.#isAcquiring = false;
     this.#backend = backend;
-    backend.hear = (each) => this.#heard(backend, each);
-    for (const bytes of this.#unsent.splice(0)) backend.say(bytes);
+    backend.onMessage = (each) => this.#forwardReply(backend, each);
+    for (const bytes of this.#unsent.splice(0)) backend.send(bytes);
   }
 
-  #heard(backend: Backend, { kind, bytes }: Message): void {
+  #forwardReply(backend: Backend, { kind, bytes }: Message): void {
     this.#socket.write(bytes);
     if (kind !== "Z") return;
     this.#open -= 1;
     if (this.#open > 0 || String.fromCharCode(bytes[5] ?? 0) !== "I") return;
     this.#backend = null;
-    void this.#backends.giveBack(backend);
+    void this.#backends.release(backend);
   }
 
-  /** Whoever hangs up in the middle of a transaction leaves it to be rolled back. */
-  #left(): void {
+  /** Rolls back the transaction of a client that disconnected inside it. */
+  #disconnected(): void {
     const backend = this.#backend;
     if (backend === null) return;
     this.#backend = null;
-    backend.hear = () => undefined;
-    backend.say(textMessage("Q", "ROLLBACK"));
-    void this.#backends.giveBack(backend);
+    backend.onMessage = () => undefined;
+    backend.send(textMessage("Q", "ROLLBACK"));
+    void this.#backends.release(backend);
   }
 }
 
@@ -207,7 +208,7 @@ export async function transactionPooler(serverUrl: string): Promise<TransactionP
   const target = new URL(serverUrl);
   const all = await Promise.all(Array.from({ length: BACKENDS }, () => Backend.open(target)));
   const backends = new Backends(all);
-  const server: Server = createServer({ noDelay: true }, (socket) => new Caller(socket, backends));
+  const server: Server = createServer({ noDelay: true }, (socket) => new PoolerClient(socket, backends));
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);

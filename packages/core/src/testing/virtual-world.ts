@@ -1,12 +1,13 @@
 import type { World } from "../engine/config.ts";
-import { type Duration, parseDuration } from "../model/duration.ts";
+import { DURATION_MS_MAX, type Duration, parseDuration } from "../model/duration.ts";
+import { kinds, notAllowed, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type EventLoop, nodeEventLoop } from "../runtime/event-loop.ts";
 import { seededRandom } from "../runtime/random.ts";
 
 /** 2024-01-01T00:00:00Z. */
 const START_AT = 1_704_067_200_000;
-/** After this many turns without anything to do, everything has come to rest. */
+/** The world has settled after this many turns of the event loop without work. */
 const QUIET_TURNS = 3;
 const TURNS_MAX = 1_000_000;
 
@@ -15,14 +16,14 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Time that moves when it is told to. */
+/** A clock that moves only by `set`. */
 export class VirtualClock implements Clock {
-  /** In the order in which they were asked for. */
+  /** In the order in which they were requested. */
   readonly #timers = new Set<Timer>();
   #now: number;
 
   constructor(now: number) {
-    this.#now = now;
+    this.#now = readArgument(kinds.time, now, "now");
   }
 
   now(): number {
@@ -30,22 +31,23 @@ export class VirtualClock implements Clock {
   }
 
   wakeAt(at: number, callback: () => void): () => void {
+    if (Number.isNaN(at) || typeof at !== "number") throw notAllowed("at", "epoch ms", at);
     const timer = { at, callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
 
-  /** When the next timer is due; null if there is none. */
+  /** The time of the next timer. Null if there is none. */
   get nextAt(): number | null {
     return this.#next()?.at ?? null;
   }
 
-  /** Sets the time, forwards or back. Fires nothing. */
+  /** Sets the time, forwards or backwards, without firing timers. */
   set(now: number): void {
-    this.#now = now;
+    this.#now = readArgument(kinds.time, now, "now");
   }
 
-  /** Fires the earliest timer whose time has come; false if there is none. */
+  /** Fires the earliest due timer. Returns false if there is none. */
   fire(): boolean {
     const timer = this.#next();
     if (timer === null || timer.at > this.#now) return false;
@@ -61,17 +63,17 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** A world for tests: its time moves when it is told to, its randomness and ids are the same in each run. */
+/** A world for tests. Its time moves only by `advance` and `leap`, and its random numbers and ids are the same in each test. */
 export interface VirtualWorld extends World {
   readonly clock: VirtualClock;
   now(): number;
-  /** Something is under way outside: nothing has come to rest before the returned function is called. */
+  /** Marks the start of work outside the world. The world does not settle before the returned function is called. */
   hold(): () => void;
-  /** Lets everything that is under way come to rest. No time passes. */
+  /** Resolves when everything that needs no time has happened. */
   settle(): Promise<void>;
-  /** Lets time pass: timers fire one after the other, each when everything has come to rest from the one before. */
+  /** Advances the time by `duration`. Timers fire in order, each after the world has settled from the one before. */
   advance(duration: Duration): Promise<void>;
-  /** Moves the clock at once, as for a process that was stopped meanwhile; then fires what is due. May be negative. */
+  /** Moves the clock by `ms` at once, as for a process that was stopped, then fires the due timers. May be negative. */
   leap(ms: number): Promise<void>;
 }
 
@@ -79,56 +81,67 @@ export function virtualClock(now = START_AT): VirtualClock {
   return new VirtualClock(now);
 }
 
-export function virtualWorld(options: { readonly now?: number; readonly seed?: number } = {}): VirtualWorld {
+interface WorldOptions {
+  readonly now?: number;
+  readonly seed?: number;
+}
+
+/** The kind of a seed. Any integer is one. */
+export const SEED = kinds.integer(Number.MIN_SAFE_INTEGER);
+
+const WORLD_OPTIONS = optionTable<WorldOptions>("virtualWorld", { now: kinds.time, seed: SEED });
+
+export function virtualWorld(given?: WorldOptions): VirtualWorld {
+  const options = readOptions(WORLD_OPTIONS, given);
   const clock = virtualClock(options.now);
-  const turns = new CountedTurns();
+  const eventLoop = new CountedEventLoop();
   const fireUntil = async (at: number): Promise<void> => {
-    await turns.settle();
+    await eventLoop.settle();
     for (let next = clock.nextAt; next !== null && next <= at; next = clock.nextAt) {
       clock.set(Math.max(next, clock.now()));
       clock.fire();
-      await turns.settle();
+      await eventLoop.settle();
     }
   };
   return {
     clock,
-    eventLoop: turns,
+    eventLoop,
     random: seededRandom(options.seed ?? 1),
     now: () => clock.now(),
-    hold: () => turns.hold(),
-    settle: () => turns.settle(),
+    hold: () => eventLoop.hold(),
+    settle: () => eventLoop.settle(),
     async advance(duration) {
       const at = clock.now() + parseDuration(duration, "duration of advance");
       await fireUntil(at);
       clock.set(at);
     },
     async leap(ms) {
-      clock.set(clock.now() + ms);
+      clock.set(clock.now() + readArgument(kinds.number(-DURATION_MS_MAX, DURATION_MS_MAX), ms, "ms"));
       await fireUntil(clock.now());
     },
   };
 }
 
-/** Node's turns, counted: so that it is known when nobody waits for one. */
-class CountedTurns implements EventLoop {
-  readonly #turns = nodeEventLoop();
-  #asked = 0;
+/** Node's event loop with a count of pending callbacks, so that it is known when the engine is idle. */
+class CountedEventLoop implements EventLoop {
+  readonly #node = nodeEventLoop();
+  #pending = 0;
   #held = 0;
-  /** Those who wait for what is under way outside. */
+  /** Callbacks that wait for the end of work outside the world. */
   readonly #waiting = new Set<() => void>();
 
   whenIdle(callback: () => void): void {
-    this.#asked += 1;
-    this.#turns.whenIdle(() => {
-      this.#asked -= 1;
+    this.#pending += 1;
+    this.#node.whenIdle(() => {
+      this.#pending -= 1;
       callback();
     });
   }
 
   afterTurn(callback: () => void): void {
-    this.#asked += 1;
-    this.#turns.afterTurn(() => {
-      this.#asked -= 1;
+    this.#pending += 1;
+    this.#node.afterTurn(() => {
+      this.#pending -= 1;
       callback();
     });
   }
@@ -140,7 +153,7 @@ class CountedTurns implements EventLoop {
       if (!held) return;
       held = false;
       this.#held -= 1;
-      for (const go of this.#waiting) go();
+      for (const resume of this.#waiting) resume();
       this.#waiting.clear();
     };
   }
@@ -149,16 +162,16 @@ class CountedTurns implements EventLoop {
     let quiet = 0;
     for (let turn = 0; turn < TURNS_MAX; turn += 1) {
       await this.#turn();
-      quiet = this.#asked + this.#held === 0 ? quiet + 1 : 0;
+      quiet = this.#pending + this.#held === 0 ? quiet + 1 : 0;
       if (quiet === QUIET_TURNS) return;
     }
-    throw new Error(`there was something to do for ${TURNS_MAX} turns on end: does a workflow loop without a wait?`);
+    throw new Error(`the world is still busy after ${TURNS_MAX} turns; check the workflow for a loop without a wait`);
   }
 
-  /** Where only answers from outside are awaited, the next comes when one has come: they need the processor more. */
+  /** The next turn. If only outside work is pending, waits for its end without polling, which leaves the processor to that work. */
   #turn(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#asked === 0 && this.#held > 0) this.#waiting.add(resolve);
+      if (this.#pending === 0 && this.#held > 0) this.#waiting.add(resolve);
       else setImmediate(resolve);
     });
   }

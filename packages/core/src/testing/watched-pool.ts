@@ -1,6 +1,6 @@
 import type { PostgresClient, PostgresPool } from "../store/postgres/driver.ts";
 
-/** A pool of which every statement is told before it is sent; one that `watch` throws at is not sent, and fails with that. */
+/** A pool that calls `watch` with each statement before it is sent. If `watch` throws, the statement is not sent and fails with that error. */
 export function watchedPool(pool: PostgresPool, watch: (text: string) => void): PostgresPool {
   const watched = new WeakMap<PostgresClient, PostgresClient>();
   const wrap = (client: PostgresClient): PostgresClient => {

@@ -3,28 +3,28 @@ import { createCodec } from "../model/payload.ts";
 import type { RecordKind } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
-import { codeProgram } from "../runner/code-program.ts";
+import { codeProgram } from "../runner/code-ctx.ts";
 import type { ProgramSettings } from "../runner/ops/branch.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
 import type { Ending, JournalAhead, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource-options.ts";
 
-/** What stands between programs and the sessions that interpret them. */
+/** Intercepts the commands and the end of programs. */
 export interface ProgramWrapper {
-  /** A command on its way to the session; what is given is issued in its place. */
+  /** Returns the command to issue in place of `command`. */
   issue(command: Command, host: ProgramHost): Command;
-  /** The program is over. */
+  /** Called when the program ends. */
   finish?(ending: Ending, host: ProgramHost): void;
 }
 
-/** The same workflow, code or program: what its runs ask for goes through `through`. */
-export function wrapWorkflow(workflow: AnyWorkflow, settings: ProgramSettings, through: ProgramWrapper): AnyWorkflow {
+/** Returns a workflow, code or program, whose commands pass through `wrapper`. */
+export function wrapWorkflow(workflow: AnyWorkflow, settings: ProgramSettings, wrapper: ProgramWrapper): AnyWorkflow {
   const create = codeProgram(workflow, settings);
-  return { ...workflow, program: (host) => create(new HostThrough(host, through)) };
+  return { ...workflow, program: (host) => create(new WrappedHost(host, wrapper)) };
 }
 
-/** What an engine with these options says to its workflows. */
+/** The settings of programs in an engine with these options. */
 export function programSettings(options: EngineOptions): ProgramSettings {
   const config = resolveConfig(options);
   const bytesMax = config.payloadBytesMax;
@@ -32,13 +32,13 @@ export function programSettings(options: EngineOptions): ProgramSettings {
   return { ...config, codec };
 }
 
-class HostThrough implements ProgramHost {
+class WrappedHost implements ProgramHost {
   readonly #host: ProgramHost;
-  readonly #through: ProgramWrapper;
+  readonly #wrapper: ProgramWrapper;
 
-  constructor(host: ProgramHost, through: ProgramWrapper) {
+  constructor(host: ProgramHost, wrapper: ProgramWrapper) {
     this.#host = host;
-    this.#through = through;
+    this.#wrapper = wrapper;
   }
 
   get runId(): string {
@@ -66,13 +66,13 @@ class HostThrough implements ProgramHost {
     return this.#host.now();
   }
   issue(command: Command): void {
-    this.#host.issue(this.#through.issue(command, this.#host));
+    this.#host.issue(this.#wrapper.issue(command, this.#host));
   }
   acquire(request: ResourceRequest): void {
     this.#host.acquire(request);
   }
   finish(ending: Ending): void {
-    this.#through.finish?.(ending, this.#host);
+    this.#wrapper.finish?.(ending, this.#host);
     this.#host.finish(ending);
   }
   snapshot(state: unknown): void {

@@ -45,8 +45,8 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, child: C
 }
 
 /**
- * Returns what is left to do for a child that was started by `parent` or, if the journal of `parent` is a copy, by the run it was copied
- * from. A child that no worker executes may never read its cancel, so it is cancelled here.
+ * Returns the state of a child that was started by `parent` or, if the journal of `parent` is a copy, by the run it was copied from. A
+ * child that no worker executes may never read its cancel, so it is cancelled here.
  */
 export async function closeChild(
   { store, ops }: Pick<UndoRunParts, "store" | "ops">,

@@ -6,11 +6,11 @@ import type { AppendOp } from "../model/op.ts";
 import type { Codec } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
 import { emptyAppend } from "../model/transition.ts";
+import type { ClaimedRun } from "../rules/tables.ts";
 import { failurePayload } from "../runner/failure-payload.ts";
-import { SUSPECT_CLAIMS } from "./claims.ts";
 import type { SessionLoader } from "./session-loader.ts";
 import type { SessionPool } from "./session-pool.ts";
-import type { WorkerEvents } from "./worker-events.ts";
+import type { SuspectGroup } from "./suspect-group.ts";
 
 export interface ClaimedRunsParts {
   readonly config: Pick<EngineConfig, "log" | "store">;
@@ -19,50 +19,27 @@ export interface ClaimedRunsParts {
   readonly sessions: SessionPool;
   readonly loader: SessionLoader;
   readonly coordinator: Coordinator;
-  readonly events: Pick<WorkerEvents, "onSuspectCleared">;
+  readonly suspects: SuspectGroup;
 }
 
-/**
- * Hands claimed runs to the session loader. Releases runs of unknown workflows, and fails runs that no worker can execute.
- *
- * 1. A suspect, a run that may crash its worker, is executed beside no other suspect until it makes progress. So a crash is
- *    counted against the run that caused it.
- */
+/** Hands claimed runs to the session loader. Releases runs of unknown workflows, and fails runs that no worker can execute. */
 export class ClaimedRuns {
   readonly #parts: ClaimedRunsParts;
-  readonly #suspects = new Set<string>();
 
   constructor(parts: ClaimedRunsParts) {
     this.#parts = parts;
   }
 
-  /** How many more suspects this worker may claim. */
-  get suspectRoom(): number {
-    return this.#suspects.size === 0 ? 1 : 0;
-  }
-
-  claimed(runs: readonly Run[]): void {
-    const { publisher, sessions, loader } = this.#parts;
+  claimed(runs: readonly ClaimedRun[]): void {
+    const { publisher, sessions, loader, suspects } = this.#parts;
+    suspects.add(runs.filter(({ isSuspect }) => isSuspect));
     for (const run of runs) {
       // A heartbeat may have listed the run before the claim's reply arrived: then its session is the one of this claim.
       if (sessions.get(run.id)?.run.epoch === run.epoch) continue;
       loader.discard(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed again`));
       publisher.plain("run.claimed", run);
-      if (run.claims > SUSPECT_CLAIMS) this.#suspects.add(run.id);
       loader.reload(run.id);
     }
-  }
-
-  /** The run made progress, or left this worker. */
-  cleared(runId: string): void {
-    // Called at each commit of each run; there is hardly ever a suspect.
-    if (this.#suspects.size > 0 && this.#suspects.delete(runId)) this.#parts.events.onSuspectCleared();
-  }
-
-  /** Clears the suspects that are not among the runs that the store lists as owned. */
-  keepSuspects(owned: ReadonlyArray<{ readonly id: string }>): void {
-    const ids = new Set(owned.map(({ id }) => id));
-    for (const runId of [...this.#suspects]) if (!ids.has(runId)) this.cleared(runId);
   }
 
   /** Releases a run whose workflow or version is not registered here, so that a worker that has it can claim it. */
@@ -94,11 +71,11 @@ export class ClaimedRuns {
     const op = { kind: "fail", runId: run.id, opId: `fail:${run.id}:${run.epoch}`, epoch: run.epoch, failure } as const;
     void coordinator.submit(op).then(
       (outcome) => {
-        this.cleared(run.id);
+        this.#parts.suspects.remove(run.id);
         if (outcome.kind === "done") publisher.ended(run, { status: "failed", outcome: failure });
       },
       (reason: unknown) => {
-        this.cleared(run.id);
+        this.#parts.suspects.remove(run.id);
         config.log("error", "could not mark run as failed; will retry on the next claim", {
           run: run.id,
           error: String(reason),

@@ -1,4 +1,5 @@
 import type { WorkflowRef } from "../model/workflow-ref.ts";
+import type { SuspectLimit } from "../rules/tables.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 
@@ -9,13 +10,10 @@ export interface ClaimSettings {
 
 export interface ClaimParts {
   readonly store: Store;
-  /** How many more suspects this worker may claim: runs that were claimed `SUSPECT_CLAIMS` times without progress. */
-  readonly suspectRoom: () => number;
+  /** How many suspects this worker may claim. */
+  readonly suspects: () => SuspectLimit;
   readonly events: Pick<WorkerEvents, "onClaimed">;
 }
-
-/** After this many claims without progress a run is a suspect: it may crash its worker, so it is executed beside no other suspect. */
-export const SUSPECT_CLAIMS = 2;
 
 /** The share of the room reserved for the runs that became due last, when more runs are due than there is room for. */
 const NEWEST_SHARE = 1 / 8;
@@ -46,10 +44,12 @@ export class ClaimScheduler {
   }
 
   async #claim(limit: number, first: "newest" | "longest"): Promise<number> {
-    const { store, suspectRoom, events } = this.#parts;
-    const suspects = { claims: SUSPECT_CLAIMS, max: suspectRoom() };
+    const { store, suspects, events } = this.#parts;
     const { worker, workflows } = this.#settings;
-    const runs = await store.claim({ worker, workflows, limit, newestFirst: first === "newest", suspects });
+    const newestFirst = first === "newest";
+    // Groups of suspects are formed in the order in which they became due.
+    const limits = newestFirst ? { ...suspects(), max: 0 } : suspects();
+    const runs = await store.claim({ worker, workflows, limit, newestFirst, suspects: limits });
     if (runs.length > 0) events.onClaimed(runs);
     return runs.length;
   }

@@ -33,7 +33,7 @@ export function added(left: Pruned, right: Pruned): Pruned {
   };
 }
 
-/** Statuses that are kept equally long go together: children before their parents, whatever became of each. */
+/** Statuses with the same retention share a request, so that children are deleted before their parents. */
 function requests({ runs, lettersMs, receivedMs }: Retention, now: number, limit: number): readonly PruneRequest[] {
   const byAge = new Map<number, TerminalStatus[]>();
   for (const status of ["completed", "failed", "cancelled"] as const) {
@@ -50,10 +50,10 @@ function requests({ runs, lettersMs, receivedMs }: Retention, now: number, limit
 /** Expired rows are deleted every INTERVAL_MS or every INTERVAL_POLLS polls, the longer of both. */
 const INTERVAL_MS = 60_000;
 const INTERVAL_POLLS = 60;
-/** Rows of one kind deleted in one call. */
+/** Rows of one kind deleted in one call, if the call keeps this process busy. */
 const PRUNE_MAX = 200;
-/** Pause before the next call if there was more. */
-const AGAIN_MS = 200;
+/** If there was more, the next call follows after a pause that is as long as the call was, and at least this long. */
+const PAUSE_MS_MIN = 10;
 
 export interface RetentionLoopParts {
   readonly store: Store;
@@ -64,13 +64,18 @@ export interface RetentionLoopParts {
   readonly stopped: () => boolean;
 }
 
+/** The rows of one kind that one call deletes. */
+export function pruneBatch({ batchMax }: Pick<Store, "batchMax">): number {
+  return batchMax ?? PRUNE_MAX;
+}
+
 export function retentionIntervalMs(pollMs: number): number {
   return Math.max(INTERVAL_MS, INTERVAL_POLLS * pollMs);
 }
 
 /**
  * Deletes rows that are older than the retention, and turns expired events into dead letters. Each call is bounded; if there was
- * more, the next one follows soon.
+ * more, the next one follows. Half of the time is left to other work.
  */
 export class RetentionLoop {
   readonly #parts: RetentionLoopParts;
@@ -84,12 +89,14 @@ export class RetentionLoop {
     if (this.#pruning) return;
     const { store, clock, retention, withRetry, stopped } = this.#parts;
     this.#pruning = true;
-    const pruned = await withRetry(() => pruneOnce(store, retention, PRUNE_MAX));
+    const startedAt = clock.now();
+    const pruned = await withRetry(() => pruneOnce(store, retention, pruneBatch(store)));
     const again = (): void => {
       this.#pruning = false;
       if (!stopped()) void this.tick();
     };
-    if (pruned?.done === false) clock.wakeAt(clock.now() + AGAIN_MS, again);
+    const now = clock.now();
+    if (pruned?.done === false) clock.wakeAt(now + Math.max(now - startedAt, PAUSE_MS_MIN), again);
     else this.#pruning = false;
   }
 }

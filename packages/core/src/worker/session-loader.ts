@@ -4,12 +4,13 @@ import { PawlError } from "../model/errors.ts";
 import type { LostReason } from "../model/op.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
-import type { OwnedRun } from "../rules/tables.ts";
+import type { LapsedRun, OwnedRun } from "../rules/tables.ts";
 import type { ProgramRegistry } from "../runner/program-registry.ts";
 import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
 import type { DueRun, Loaded } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { type BlockedStep, type BlockedSteps, blockedText } from "./blocked-steps.ts";
 import type { SessionPool } from "./session-pool.ts";
 import { createdRun, type PendingStart, type PendingStarts, StartQueue } from "./start-queue.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -21,6 +22,7 @@ export interface SessionLoaderParts {
   readonly pendingStarts: PendingStarts;
   readonly coordinator: Pick<Coordinator, "own" | "room">;
   readonly config: Pick<EngineConfig, "store" | "log" | "claimsMax">;
+  readonly blockedSteps: BlockedSteps;
   readonly events: WorkerEvents;
 }
 
@@ -97,7 +99,7 @@ export class SessionLoader {
       events.onUnknownWorkflow(run);
       return;
     }
-    const poison = poisonOf(run, config.claimsMax);
+    const poison = poisonOf(run, config.claimsMax, this.#parts.blockedSteps.ofRun(run.id));
     if (poison !== null) {
       events.onUnloadable(run, poison);
       return;
@@ -157,13 +159,22 @@ export class SessionLoader {
     }
   }
 
+  /** The runs that sessions of this worker execute. */
+  executing(): readonly LapsedRun[] {
+    const runs: LapsedRun[] = [];
+    for (const { runId: id, run, isParked, endState } of this.#parts.sessions.all())
+      if (!isParked && endState === null)
+        runs.push({ id, epoch: run.epoch, isBlameless: this.#parts.blockedSteps.isBlameless(id) });
+    return runs;
+  }
+
   /**
    * The lease expired, so any run may have another owner now. Parked sessions are discarded. Working sessions are kept, because
    * discarding one whose run is still ours would execute its running steps twice; they start no step until `reconcile` has
    * reloaded the run. Loads in progress may predate the expiry and are repeated.
    */
   onLeaseLost(): void {
-    const reason = new PawlError("OWNERSHIP_LOST", "this worker's lease expired");
+    const reason = new PawlError("OWNERSHIP_LOST", `this worker's lease expired${this.#lapseText()}`);
     this.#parts.pendingStarts.dropAll();
     for (const runId of this.#loading.keys()) this.#staleLoads.add(runId);
     for (const session of this.#parts.sessions.all()) {
@@ -187,15 +198,20 @@ export class SessionLoader {
     for (const [runId, epoch] of epochs) if (!this.#parts.pendingStarts.isWaiting(runId, epoch)) this.reload(runId);
   }
 
-  /** Discards a session whose append was refused. If it is unknown what was committed (`unsure`), the run is reloaded. */
+  /** Discards a session whose append was refused. If the outcome is unknown (`unsure`), the run is reloaded. */
   onAppendRefused(session: RunSession, reason: LostReason): void {
     const { run } = session;
-    this.discard(
-      run.id,
-      new PawlError("OWNERSHIP_LOST", `this worker lost run ${run.id} (${reason}); uncommitted results were discarded`),
-    );
+    const cause = reason === "fenced" ? this.#lapseText() : "";
+    const text = `this worker lost run ${run.id} (${reason})${cause}; uncommitted results were discarded`;
+    this.discard(run.id, new PawlError("OWNERSHIP_LOST", text));
     this.#parts.events.onRunLost(run, reason);
     if (reason === "unsure") this.reload(run.id);
+  }
+
+  /** The cause of the last expiry of the lease, if it is known. */
+  #lapseText(): string {
+    const cause = this.#parts.blockedSteps.lapseCause;
+    return cause === null ? "" : `: ${blockedText(cause)}`;
   }
 
   discard(runId: string, reason: Error): void {
@@ -221,10 +237,13 @@ export class SessionLoader {
     this.#staleLoads.delete(runId);
     const hot = this.#parts.sessions.get(runId);
     try {
-      const loaded = await this.#parts.config.store.load(runId, hot?.seq);
+      const loaded = await this.#parts.config.store.load(runId, hot?.seq, hot?.inboxSeen);
       this.#finishLoad(runId, hot, loaded);
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof StoreError)) {
+        this.#parts.events.onFatalError(error);
+        return;
+      }
       // The next heartbeat or poll finds the run again.
       this.#parts.config.log("warn", "could not load run; will retry", { run: runId, code: error.code });
     } finally {
@@ -240,6 +259,8 @@ export class SessionLoader {
       return;
     }
     const session = this.#parts.sessions.get(runId);
+    // The answer to the append that ends the run decides. What was loaded may already contain that end.
+    if (session !== undefined && session.endState !== null) return;
     const ours = loaded !== null && loaded.run.owner === this.#parts.worker && !isTerminal(loaded.run.status);
     if (session !== undefined && (!ours || loaded.run.epoch !== session.run.epoch)) {
       this.onAppendRefused(session, "fenced");
@@ -254,10 +275,12 @@ export class SessionLoader {
 }
 
 /** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */
-function poisonOf(run: Run, claimsMax: number): PawlError | null {
+function poisonOf(run: Run, claimsMax: number, blocked: BlockedStep | null): PawlError | null {
   if (run.claims <= claimsMax) return null;
-  return new PawlError(
-    "POISONED",
-    `run ${run.id} crashed its worker ${run.claims - 1} times without progress; see the step after its last record`,
-  );
+  const lost = `run ${run.id} lost its worker ${run.claims - 1} times without progress`;
+  const text =
+    blocked === null
+      ? `${lost}: each time the worker crashed or did not respond; see the step after its last record`
+      : `${lost}: ${blockedText(blocked)}, longer than the lease; move its work to a worker thread`;
+  return new PawlError("POISONED", text);
 }

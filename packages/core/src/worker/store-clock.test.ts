@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import { virtualWorld } from "../testing/virtual-world.ts";
 import { StoreClock } from "./store-clock.ts";
 
-/** A store whose clock is elsewhere and says what it is told to say, and the clock that nobody sets. */
+/** A store with a remote clock that the test sets, and a monotonic clock. */
 async function open() {
   const world = virtualWorld({ now: 1_000 });
   const memory = memoryStore();
@@ -20,43 +20,43 @@ async function open() {
   const time = new StoreClock(store, new TimerQueue(world.clock, 1), () => clock.ticks);
   const called: number[] = [];
   const sleep = (at: number): (() => void) => time.wakeAt(at, () => called.push(at));
-  /** How often the store was asked. */
-  const asked = (): number => answers.length;
+  /** The number of clock queries. */
+  const queries = (): number => answers.length;
   const answer = async (present: number): Promise<void> => {
     answers.at(-1)?.(present);
     await world.settle();
   };
-  return { world, time, clock, called, sleep, asked, answer };
+  return { world, time, clock, called, sleep, queries, answer };
 }
 
 describe("the store clock", () => {
   it("waiters of one deadline share one clock query and are called when it is answered", async () => {
-    const { world, called, sleep, asked, answer } = await open();
+    const { world, called, sleep, queries, answer } = await open();
     sleep(1_010);
     sleep(1_010);
     await world.advance("10 ms");
-    expect(asked()).toBe(1);
+    expect(queries()).toBe(1);
     expect(called).toEqual([]);
     await answer(1_010);
     expect(called).toEqual([1_010, 1_010]);
   });
 
   it("a deadline that passes during a query is served by the same reply", async () => {
-    const { world, called, sleep, asked, answer } = await open();
+    const { world, called, sleep, queries, answer } = await open();
     sleep(1_010);
     sleep(1_011);
     sleep(1_013);
     await world.advance("13 ms");
-    expect(asked()).toBe(1);
+    expect(queries()).toBe(1);
     await answer(1_012);
     expect(called).toEqual([1_010, 1_011]);
-    expect(asked()).toBe(2);
+    expect(queries()).toBe(2);
     await answer(1_013);
     expect(called).toEqual([1_010, 1_011, 1_013]);
   });
 
   it("the reported time is extrapolated with the monotonic clock for a moment", async () => {
-    const { world, time, clock, called, sleep, asked, answer } = await open();
+    const { world, time, clock, called, sleep, queries, answer } = await open();
     sleep(1_010);
     await world.advance("10 ms");
     await answer(1_010);
@@ -66,7 +66,7 @@ describe("the store clock", () => {
     sleep(1_019);
     await world.advance("9 ms");
     expect(called).toEqual([1_010, 1_019]);
-    expect(asked()).toBe(1);
+    expect(queries()).toBe(1);
     clock.ticks = 1_000;
     expect(time.hasPassed(1_019)).toBe(true);
     expect(time.hasPassed(1_020)).toBe(false);

@@ -1,18 +1,22 @@
 import type { Run, RunFacts } from "../model/run.ts";
-import type { OwnedRun } from "../rules/tables.ts";
+import type { ClaimedRun, OwnedRun } from "../rules/tables.ts";
 import type { DueRun } from "../store/store.ts";
 
 /**
- * What the parts of a worker report. The worker answers each event by calling the parts that it concerns, so the parts know
- * this interface instead of each other.
+ * The reports of a worker's parts. For each report the worker calls the parts that it concerns, so the parts know this interface instead
+ * of each other.
  */
 export interface WorkerEvents {
   /** The loop claimed these runs for this worker. */
-  onClaimed(runs: readonly Run[]): void;
+  onClaimed(runs: readonly ClaimedRun[]): void;
   /** These runs of this worker are due: a deadline passed, or something arrived. */
   onDue(runs: readonly DueRun[]): void;
   /** The store returned the runs that this worker owns: at each heartbeat, and after a claim whose reply was lost. */
   onOwned(owned: readonly OwnedRun[]): void;
+  /** The store acknowledged a heartbeat. `alive` is false if the lease had expired; `onLeaseLost` follows. */
+  onRenewed(alive: boolean): void;
+  /** A timer of the loop was called `ms` late. */
+  onTimerLate(ms: number): void;
   /** The lease expired: any run may have another owner now. `onOwned` follows. */
   onLeaseLost(): void;
   /** The pool evicted a parked session. */
@@ -27,6 +31,8 @@ export interface WorkerEvents {
   onUnloadable(run: Run, error: unknown): void;
   /** The run's workflow, or its version, is not registered on this worker. */
   onUnknownWorkflow(run: Run): void;
-  /** A suspect made progress or left this worker; another can be claimed. */
-  onSuspectCleared(): void;
+  /** Suspects made progress or left this worker; others can be claimed. */
+  onSuspectsCleared(): void;
+  /** A store call failed with an error that no retry can cure: a bug, or a store that must not be used any more. The engine stops. */
+  onFatalError(error: unknown): void;
 }

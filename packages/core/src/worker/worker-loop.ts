@@ -1,5 +1,7 @@
+import type { Heartbeat, LapsedRun } from "../rules/tables.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
+import type { EventLoopDelay } from "../runtime/event-loop-delay.ts";
 import type { Log } from "../runtime/log.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
@@ -30,7 +32,13 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can execute. */
   readonly room: () => number;
-  readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost">;
+  /** The runs that this worker executes, as a heartbeat reports them when the lease may have expired. */
+  readonly lapsedRuns: () => readonly LapsedRun[];
+  readonly events: Pick<
+    WorkerEvents,
+    "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onRenewed" | "onTimerLate" | "onFatalError"
+  >;
+  readonly delay: EventLoopDelay;
 }
 
 export interface Round {
@@ -41,9 +49,11 @@ export interface Round {
 /**
  * Renews this worker's lease, polls for due runs, and claims runs while there is room.
  *
- * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called.
+ * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called. That heartbeat
+ *    has kept every run that no other worker claimed.
  * 2. A hint starts a claim round early; the poll guarantees one. An idle worker makes one store call per poll.
- * 3. A store error never ends the loop. The next heartbeat or poll retries.
+ * 3. A store error never ends the loop: the next heartbeat or poll retries. An error that no retry can cure is reported to
+ *    `onFatalError`, and after `abandonStore` no further call is made.
  * 4. If another worker's lease expires before our next heartbeat, a timer sends one at that moment, so its runs are freed on time.
  * 5. Nothing is claimed before the first heartbeat is acknowledged, or after our lease expired: other workers would free the
  *    claimed runs at once.
@@ -55,6 +65,7 @@ export class WorkerLoop {
   readonly #retention: RetentionLoop;
   #started = false;
   #stopped = false;
+  #storeUnusable = false;
   #claimsPaused = false;
   #claiming = false;
   #polling = false;
@@ -104,7 +115,14 @@ export class WorkerLoop {
     this.#started = true;
     this.#armExpiry(nextExpiryAt);
     this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
-    this.#every(Math.min(pollMs, leaseMs / HEARTBEATS), () => this.#tick());
+    const tickMs = Math.min(pollMs, leaseMs / HEARTBEATS);
+    const { delay, events } = this.#parts;
+    delay.timerSet(tickMs);
+    this.#every(tickMs, () => {
+      events.onTimerLate(delay.timerCalled());
+      delay.timerSet(tickMs);
+      return this.#tick();
+    });
   }
 
   /** Starts a claim round at the end of this event-loop turn. Does nothing before the first heartbeat. */
@@ -133,10 +151,16 @@ export class WorkerLoop {
     this.#cancelExpiry?.();
   }
 
+  /** Stops permanently: the store must not be used any more. */
+  abandonStore(): void {
+    this.#storeUnusable = true;
+    this.stop();
+  }
+
   /** Stops, and releases this worker's runs. If the store is unreachable, they are freed when the lease expires. */
   async retire(): Promise<void> {
     this.stop();
-    if (!this.#started) return;
+    if (!this.#started || this.#storeUnusable) return;
     const { store, withRetry } = this.#parts;
     await this.#orLog("retire", () => withRetry(() => store.retire(this.#settings.worker)));
   }
@@ -146,15 +170,16 @@ export class WorkerLoop {
     return (
       (await this.#orLog("heartbeat", async () => {
         const { store, clock, events } = this.#parts;
-        const { worker, leaseMs, workflows } = this.#settings;
+        const { leaseMs } = this.#settings;
         const sentAt = clock.now();
         this.#heartbeatAt = sentAt;
         const storeNow = store.now();
-        const reply = await store.heartbeat(worker, leaseMs, workflows);
+        const reply = await this.#renew();
         const { alive, freed, owned, nextDueAt, nextExpiryAt } = reply;
         if (this.#stopped) return 0;
         if (this.#leaseExpired) this.requestPoll();
         this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + leaseMs);
+        events.onRenewed(alive);
         if (!alive) events.onLeaseLost();
         events.onOwned(owned);
         this.#armOrPoll(nextDueAt, storeNow);
@@ -163,6 +188,18 @@ export class WorkerLoop {
         return freed;
       })) ?? 0
     );
+  }
+
+  /** Renews the lease. If it had expired, takes back the runs that were freed and that no other worker has claimed. */
+  async #renew(): Promise<Heartbeat> {
+    const { store, lapsedRuns } = this.#parts;
+    const { worker, leaseMs, workflows } = this.#settings;
+    const mayHaveLapsed = this.#leaseExpired;
+    const reply = await store.heartbeat(worker, leaseMs, workflows, mayHaveLapsed ? lapsedRuns() : undefined);
+    if (reply.alive || mayHaveLapsed || this.#stopped) return reply;
+    // The lease expired on the way, or by the store's clock only.
+    const second = await store.heartbeat(worker, leaseMs, workflows, lapsedRuns());
+    return { ...second, alive: false, freed: reply.freed + second.freed };
   }
 
   /** Sends a heartbeat if the next tick would be too late for one; its reply includes what a poll returns. Otherwise polls. */
@@ -240,6 +277,7 @@ export class WorkerLoop {
     const due = await store.dueRuns(worker, claimMax);
     if (this.#stopped) return { claimed: 0, due: 0 };
     events.onDue(due);
+    if (this.#leaseExpired) return { claimed: 0, due: due.length };
     const limit = Math.min(room(), claimMax);
     const claimed = await this.#claims.claim(limit, this.#hasBacklog);
     this.#hasBacklog = claimed === limit || limit <= 0;
@@ -273,12 +311,15 @@ export class WorkerLoop {
     next();
   }
 
-  /** Calls the store once. A store error is logged, and the result is null. */
+  /** Calls the store once. A store error is logged, any other error is reported as a bug. The result is then null. */
   async #orLog<T>(name: string, call: () => Promise<T>): Promise<T | null> {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof StoreError)) {
+        this.#parts.events.onFatalError(error);
+        return null;
+      }
       // After `stop`, only the result of `retire` matters; any other call may meet a closed store.
       if (this.#stopped && name !== "retire") return null;
       this.#parts.log("warn", "store call failed; will retry", {

@@ -1,3 +1,5 @@
+import type { CallerOp } from "../coordinator/caller-op.ts";
+import { callerReader } from "../coordinator/caller-reader.ts";
 import { Committer } from "../coordinator/committer.ts";
 import { Coordinator } from "../coordinator/coordinator.ts";
 import type { EngineConfig } from "../engine/config.ts";
@@ -11,15 +13,21 @@ import { ResourceReleases } from "../runner/resource-releases.ts";
 import type { RunSession, SessionEvents, SessionServices } from "../runner/session-ports.ts";
 import { waitAtMost } from "../runtime/clock.ts";
 import { dueTimersFirst } from "../runtime/event-loop.ts";
+import { EventLoopDelay } from "../runtime/event-loop-delay.ts";
+import { TimeoutQueue } from "../runtime/timeout-queue.ts";
 import { TimerQueue, wakeBy } from "../runtime/timer-queue.ts";
 import type { UnhandledRejections } from "../runtime/unhandled-rejections.ts";
-import type { Hint } from "../store/store.ts";
+import type { Hint, Reader } from "../store/store.ts";
+import { stopsEngine } from "../store/store-error.ts";
+import { BlockedSteps } from "./blocked-steps.ts";
 import { closeChild, startUndoRun } from "./child-undo.ts";
 import { ClaimedRuns } from "./claimed-runs.ts";
 import { SessionLoader } from "./session-loader.ts";
 import { SessionPool, type Slot } from "./session-pool.ts";
 import { type PendingStart, PendingStarts } from "./start-queue.ts";
 import { StoreClock } from "./store-clock.ts";
+import { StoreProbe } from "./store-probe.ts";
+import { SuspectGroup } from "./suspect-group.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 import { WorkerLoop } from "./worker-loop.ts";
 
@@ -31,24 +39,29 @@ const RELEASE_MS_MAX = 5_000;
 /**
  * One engine process at work: the runs it owns, the sessions that execute them, and the coordinator that commits for them.
  *
- * The circle of DESIGN is closed here: a session's append goes to the coordinator, and what a commit brings goes to sessions.
- * The parts report to the worker by `WorkerEvents` and `SessionEvents`, and do not know each other.
+ * The worker connects the parts: it passes appends of sessions to the coordinator, and woken runs of a commit to sessions. The parts report
+ * to the worker by `WorkerEvents` and `SessionEvents`, and do not know each other.
  */
 export class Worker {
   readonly id: string;
   readonly coordinator: Coordinator;
   readonly clock: TimerQueue;
   readonly pendingStarts = new PendingStarts();
+  /** For callers: its reads are retried and reject with STORE_UNAVAILABLE. */
+  readonly reader: Reader;
   readonly #config: EngineConfig;
   readonly #publisher: EventPublisher;
   readonly #programs: ProgramRegistry;
   readonly #sessions: SessionPool;
   readonly #loader: SessionLoader;
   readonly #committer: Committer;
+  readonly #probe: StoreProbe;
   readonly #loop: WorkerLoop;
   readonly #rejections: UnhandledRejections;
   readonly #claimedRuns: ClaimedRuns;
   readonly #releases: ResourceReleases;
+  readonly #blockedSteps: BlockedSteps;
+  readonly #suspects: SuspectGroup;
   #unwatch: (() => void) | null = null;
   #stopping = false;
   #idle: Array<() => void> = [];
@@ -77,6 +90,18 @@ export class Worker {
       this.clock,
       this.#commitEvents(),
     ));
+    this.reader = callerReader(config.store.reader, (call) => this.withRetry(call));
+    this.#probe = new StoreProbe({
+      coordinator: this.coordinator,
+      clock: this.clock,
+      isDown: () => this.#committer.down,
+    });
+    this.#suspects = new SuspectGroup(events);
+    this.#blockedSteps = new BlockedSteps({
+      leaseMs: config.leaseMs,
+      log,
+      runningSteps: () => this.#runningSteps(),
+    });
     this.#loop = this.#createLoop(events);
     const { coordinator, pendingStarts } = this;
     this.#loader = new SessionLoader(
@@ -87,6 +112,7 @@ export class Worker {
         pendingStarts,
         coordinator,
         config,
+        blockedSteps: this.#blockedSteps,
         events,
       },
       this.#sessionServices(codec, storeClock),
@@ -98,7 +124,7 @@ export class Worker {
       sessions: this.#sessions,
       loader: this.#loader,
       coordinator,
-      events,
+      suspects: this.#suspects,
     });
   }
 
@@ -129,9 +155,9 @@ export class Worker {
     this.#loader.enqueueStart(start);
   }
 
-  /** Retries a store call by the storage retry policy. Rejects with STORE_UNAVAILABLE after the last attempt. */
+  /** Retries a store call by the storage retry policy. Rejects with STORE_UNAVAILABLE after the last attempt, or after `storageTimeout`. */
   withRetry<T>(call: () => Promise<T>): Promise<T> {
-    return this.#committer.retryingForCaller(call);
+    return this.#committer.forCaller(() => this.#committer.retrying(call));
   }
 
   /** Polls at the end of this event-loop turn, because a run may have become claimable. */
@@ -139,9 +165,11 @@ export class Worker {
     this.#loop.requestPoll();
   }
 
-  async recover(): Promise<{ readonly freed: number; readonly claimed: number; readonly due: number }> {
-    const freed = await this.#loop.heartbeat();
-    return { freed, ...(await this.#loop.claimRound()) };
+  recover(): Promise<{ readonly freed: number; readonly claimed: number; readonly due: number }> {
+    return this.#committer.forCaller(async () => {
+      const freed = await this.#loop.heartbeat();
+      return { freed, ...(await this.#loop.claimRound()) };
+    });
   }
 
   /**
@@ -185,8 +213,10 @@ export class Worker {
         clock: this.clock,
         eventLoop: world.eventLoop,
         log,
+        delay: new EventLoopDelay(world.clock),
         room: () => this.#sessions.room,
-        suspectRoom: () => this.#claimedRuns.suspectRoom,
+        lapsedRuns: () => this.#loader.executing(),
+        suspects: () => this.#suspects.limit,
         events,
       },
     );
@@ -209,12 +239,12 @@ export class Worker {
     };
   }
 
-  /** Routes what sessions report. */
+  /** Routes the reports of sessions. */
   #sessionEvents(): SessionEvents {
     return {
       onAppendReady: (session) => this.coordinator.enlist(session),
       onCommitted: (session, op) => {
-        this.#claimedRuns.cleared(session.runId);
+        this.#suspects.remove(session.runId);
         this.#publisher.records(session.run, op);
       },
       onAppendRefused: (session, reason) => this.#loader.onAppendRefused(session, reason),
@@ -228,20 +258,22 @@ export class Worker {
         this.#sessions.unpark(session);
         this.#publisher.plain("run.woken", session.run);
       },
+      onBlocked: (session, location, ms) => this.#blockedSteps.onReturned(session.run, location, ms),
       onEnded: (session) => this.#onEnded(session),
     };
   }
 
-  /** Routes what the parts of this worker report. */
+  /** Routes the reports of this worker's parts. */
   #events(): WorkerEvents {
     return {
       onClaimed: (runs) => this.#claimedRuns.claimed(runs),
       onDue: (runs) => this.#loader.wakeDue(runs),
       onOwned: (owned) => {
-        this.coordinator.markUp();
-        this.#claimedRuns.keepSuspects(owned);
+        this.#suspects.keep(owned);
         this.#loader.reconcile(owned);
       },
+      onRenewed: (alive) => this.#blockedSteps.onRenewed(alive),
+      onTimerLate: (ms) => this.#blockedSteps.onTimerLate(ms),
       onLeaseLost: () => this.#onLeaseLost(),
       onEvicted: (runId) => {
         this.coordinator.disown(runId);
@@ -251,20 +283,22 @@ export class Worker {
       onFreed: () => this.#onFreed(),
       onDiscarded: (runId) => {
         this.coordinator.disown(runId);
-        this.#claimedRuns.cleared(runId);
+        this.#suspects.remove(runId);
       },
       onRunLost: ({ id, workflow }, reason) => this.#publisher.event({ kind: "run.lost", runId: id, workflow, reason }),
       onUnloadable: (run, error) => this.#claimedRuns.failRun(run, error),
       onUnknownWorkflow: (run) => this.#claimedRuns.release(run),
-      onSuspectCleared: () => this.#loop.requestPoll(),
+      onSuspectsCleared: () => this.#loop.requestPoll(),
+      onFatalError: (error) => this.coordinator.stop(error),
     };
   }
 
-  /** Routes what commits bring. */
+  /** Routes the effects of commits. */
   #commitEvents(): CommitEvents {
     return {
       onDown: (error) => {
         this.#loop.pauseClaims();
+        this.#probe.start();
         this.#publisher.event({ kind: "store.down", error });
       },
       onUp: () => {
@@ -299,13 +333,21 @@ export class Worker {
   }
 
   #onLeaseLost(): void {
+    const cause = this.#blockedSteps.lapseCause;
     this.#config.log("warn", "lease expired; checking which runs this worker still owns", {
       worker: this.id,
       runs: this.#sessions.size,
+      ...(cause === null ? {} : { blockedBy: cause }),
     });
     this.#publisher.event({ kind: "worker.lapsed", worker: this.id });
     this.#loader.onLeaseLost();
     this.#loop.requestPoll();
+  }
+
+  #runningSteps(): readonly { readonly run: string; readonly location: string }[] {
+    return [...this.#sessions.all()].flatMap(({ runId: run, runningSteps }) =>
+      runningSteps.map((location) => ({ run, location })),
+    );
   }
 
   #onUnhandledRejection(runId: string, error: unknown): void {
@@ -313,12 +355,23 @@ export class Worker {
     this.#publisher.event({ kind: "unhandledRejection", runId, error });
   }
 
+  /** The host must notice that this process works no more, so the process may end: `exitCodeWhenBroken`. */
   #onBroken(error: unknown): void {
-    const text = "engine stopped: invariant violated, nothing invalid was written";
-    this.#config.log("error", text, { error: String(error) });
-    this.#loop.stop();
-    this.#loader.discardAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
+    const { log, exitCodeWhenBroken: exitCode, world } = this.#config;
+    if (stopsEngine(error)) {
+      const { code, message } = error;
+      log("error", "engine stopped: store must not be used any more", { code, error: message });
+      this.#loop.abandonStore();
+      this.#loader.discardAll(error);
+    } else {
+      const text = "engine stopped: invariant violated, nothing invalid was written";
+      log("error", text, { error: String(error), stack: error instanceof Error ? error.stack : undefined });
+      this.#loop.stop();
+      this.#loader.discardAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
+    }
     this.#publisher.event({ kind: "engine.broken", error });
+    // After the turn, because listeners may have rejected promises whose callers log something.
+    if (exitCode !== null) world.eventLoop.afterTurn(() => world.exit(exitCode));
   }
 }
 
@@ -328,11 +381,11 @@ export class Worker {
  */
 const LIMITS = { batchMax: 500, queueMax: 20_000, busyMax: 500 };
 
-/** What the coordinator and its committer report. */
+/** The reports of the coordinator and its committer. */
 interface CommitEvents {
-  /** The store is unreachable after the last attempt of the storage retry policy. */
+  /** The store does not commit: the storage retries are used up, or a commit has no answer. */
   onDown(error: Error): void;
-  /** The store is reachable again. */
+  /** A commit has succeeded again. */
   onUp(): void;
   /** Runs became ready in a commit of this process. */
   onWakes(wakes: readonly Wake[]): void;
@@ -343,15 +396,17 @@ interface CommitEvents {
 }
 
 function createCommitPath(
-  { store, world, log, storageRetry: policy }: EngineConfig,
+  { store, world, log, storageRetry: policy, storageTimeoutMs }: EngineConfig,
   clock: TimerQueue,
   { onDown, onUp, ...events }: CommitEvents,
 ): { readonly committer: Committer; readonly coordinator: Coordinator } {
-  const committer = new Committer({ store, clock, random: world.random, policy, log, onDown, onUp });
+  const timeouts = new TimeoutQueue(clock, storageTimeoutMs);
+  const committer = new Committer({ store, clock, timeouts, random: world.random, policy, log, onDown, onUp });
   const eventLoop = dueTimersFirst(world.eventLoop, clock);
   const { batchMax = LIMITS.batchMax, busyMax = LIMITS.busyMax } = store;
   const limits = { ...LIMITS, batchMax, busyMax };
-  return { committer, coordinator: new Coordinator({ store, committer, eventLoop, limits, ...events }) };
+  const callers = new TimeoutQueue<CallerOp>(clock, storageTimeoutMs);
+  return { committer, coordinator: new Coordinator({ store, committer, callers, eventLoop, limits, ...events }) };
 }
 
 export interface HintHandlers {
@@ -360,7 +415,7 @@ export interface HintHandlers {
   readonly loader: {
     /** Whether this process is creating the run, or the run waits to start here. */
     isStarting(runId: string): boolean;
-    /** Loads what arrived for a run that this worker owns. */
+    /** Loads a run that this worker owns again, because something arrived for it. */
     reload(runId: string): void;
   };
   /** Starts a claim round. */

@@ -79,7 +79,7 @@ function checkFailedAttempts(
     if (failed === undefined) return [];
     const group = places.get(`${failed.run} ${failed.round} ${failed.location}`) ?? [];
     return group.flatMap((begin): readonly Finding[] => {
-      const name = `run ${run.id}: try ${begin.attempt} of ${record.location}`;
+      const name = `run ${run.id}: attempt ${begin.attempt} of ${record.location}`;
       if (begin.attempt <= record.attempts) {
         return begin.epoch > failed.epoch
           ? [{ kind: "twice", text: `${name} started after attempt ${record.attempts} was committed as failed` }]
@@ -137,10 +137,10 @@ function checkAfterCommit(place: string, group: readonly Begin[], committed: Beg
 
 function checkDuplicates(
   place: string,
-  tries: readonly Begin[],
+  attempts: readonly Begin[],
   losses: ReadonlyMap<string, readonly Loss[]>,
 ): readonly Finding[] {
-  const ordered = [...tries].sort((a, b) => a.epoch - b.epoch || a.at - b.at);
+  const ordered = [...attempts].sort((a, b) => a.epoch - b.epoch || a.at - b.at);
   return ordered.slice(1).flatMap((later, index): readonly Finding[] => {
     const earlier = ordered[index];
     if (earlier === undefined) return [];

@@ -49,10 +49,10 @@ function checkOnce(run: RunDump): readonly Finding[] {
 /** Failed attempts are recorded as 1, 2, 3 …, followed by the completing attempt. */
 function checkRetries(run: RunDump): readonly Finding[] {
   // A rollback without attempts is the wait for the run that undoes a child.
-  const tries = run.records.filter(
+  const attemptRecords = run.records.filter(
     ({ kind, attempts }) => kind === "step" || (kind === "rollback" && attempts > 0) || kind === "retry",
   );
-  return [...grouped(tries, ({ location }) => location)].flatMap(([location, records]): readonly Finding[] => {
+  return [...grouped(attemptRecords, ({ location }) => location)].flatMap(([location, records]): readonly Finding[] => {
     const attempts = records.map((record) => record.attempts);
     const inOrder = attempts.every((attempt, index) => attempt === index + 1);
     const last = records.at(-1);

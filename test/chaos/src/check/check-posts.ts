@@ -4,7 +4,7 @@ import { receivedBy } from "./run-evidence.ts";
 
 /** A message or event that was sent. */
 interface Sent {
-  readonly what: "message" | "event";
+  readonly kind: "message" | "event";
   /** True if it was acknowledged, so it must not be lost. */
   acked: boolean;
   /** True for an event that every waiter receives. */
@@ -22,8 +22,8 @@ function sentPosts(evidence: Evidence): ReadonlyMap<string, Sent> {
   for (const { action } of linesOf(evidence, "sent")) {
     if (action.kind !== "send" && action.kind !== "emit") continue;
     if (all.has(action.id)) continue;
-    const what = action.kind === "send" ? "message" : "event";
-    all.set(action.id, { what, acked: false, toAll: action.kind === "emit" && action.consume === "all" });
+    const kind = action.kind === "send" ? "message" : "event";
+    all.set(action.id, { kind, acked: false, toAll: action.kind === "emit" && action.consume === "all" });
   }
   for (const { action } of linesOf(evidence, "acked")) {
     if (action.kind !== "send" && action.kind !== "emit") continue;
@@ -39,7 +39,7 @@ function sentByRun(run: RunDump): ReadonlyArray<readonly [string, Sent]> {
   if (run.workflow === "transfer" || run.workflow === "pay") {
     const name = run.workflow === "transfer" ? "receipt" : "paid";
     const acked = run.records.some(({ kind }) => kind === "send");
-    return [[postId((run.input as Inputs["transfer"]).salt, name, 0), { what: "message", acked, toAll: false }]];
+    return [[postId((run.input as Inputs["transfer"]).salt, name, 0), { kind: "message", acked, toAll: false }]];
   }
   if (run.workflow !== "ping" && run.workflow !== "pong") return [];
   const { workflow } = run;
@@ -47,10 +47,10 @@ function sentByRun(run: RunDump): ReadonlyArray<readonly [string, Sent]> {
   const acked = run.status === "completed";
   const messages = Array.from({ length: input.count }, (_, k): readonly [string, Sent] => [
     postId(input.salt, workflow, k),
-    { what: "message", acked, toAll: false },
+    { kind: "message", acked, toAll: false },
   ]);
   if (workflow === "pong") return messages;
-  return [...messages, [postId(input.salt, input.topic, 0), { what: "event", acked, toAll: false }]];
+  return [...messages, [postId(input.salt, input.topic, 0), { kind: "event", acked, toAll: false }]];
 }
 
 const GOOD_ANSWERS: ReadonlySet<string> = new Set(["delivered", "queued", "duplicate", "targetTerminated"]);
@@ -74,14 +74,14 @@ function checkFates(evidence: Evidence, sent: ReadonlyMap<string, Sent>): readon
   };
   for (const run of evidence.runs) for (const id of receivedBy(run)) add(id, run.id);
   for (const { id, target } of evidence.letters) add(id, `the dead letters of ${target}`);
-  for (const [id, { what, acked, toAll }] of sent) {
+  for (const [id, { kind, acked, toAll }] of sent) {
     const fate = fates.get(id) ?? [];
     if (fate.length === 0 && acked && !toAll) {
-      findings.push({ kind: "lost", text: `${what} ${id} was acknowledged, but was not received` });
+      findings.push({ kind: "lost", text: `${kind} ${id} was acknowledged, but was not received` });
     }
     const most = toAll ? new Set(fate).size : 1;
     if (fate.length > most)
-      findings.push({ kind: "twice", text: `${what} ${id} was received by ${fate.join(" and by ")}` });
+      findings.push({ kind: "twice", text: `${kind} ${id} was received by ${fate.join(" and by ")}` });
   }
   return findings;
 }

@@ -137,21 +137,21 @@ describe("journals", () => {
   });
 
   test("a record that was reported as committed and is missing is lost", () => {
-    const heard: Entry = { kind: "record", run: "r", seq: 2, location: "sleep", record: "sleep", digest: "d2" };
-    expect(kinds({ lines: lines([START, begin(), end(), heard]) })).toEqual(["lost"]);
+    const reported: Entry = { kind: "record", run: "r", seq: 2, location: "sleep", record: "sleep", digest: "d2" };
+    expect(kinds({ lines: lines([START, begin(), end(), reported]) })).toEqual(["lost"]);
   });
 
   test("a record that two workers reported with different contents is committed twice", () => {
-    const heard = (digest: string): Entry => {
+    const reported = (digest: string): Entry => {
       return { kind: "record", run: "r", seq: 1, location: "first", record: "step", digest };
     };
-    expect(kinds({ lines: lines([START, begin(), end(), heard("d1"), heard("d9")]) })).toEqual(["twice"]);
+    expect(kinds({ lines: lines([START, begin(), end(), reported("d1"), reported("d9")]) })).toEqual(["twice"]);
   });
 
   test("records of an ended generation may be missing", () => {
-    const heard: Entry = { kind: "record", run: "r", seq: 1, location: "turn-0", record: "step", digest: "d0" };
+    const reported: Entry = { kind: "record", run: "r", seq: 1, location: "turn-0", record: "step", digest: "d0" };
     const continued = run({ generation: 1, baseSeq: 1, records: [record(2)] });
-    expect(kinds({ runs: [continued], lines: lines([START, begin(), end(), heard]) })).toEqual([]);
+    expect(kinds({ runs: [continued], lines: lines([START, begin(), end(), reported]) })).toEqual([]);
   });
 
   test("a sleep that ended too early is wrong", () => {
@@ -246,8 +246,8 @@ describe("bodies", () => {
 
   test("an attempt that is repeated after its failure was committed is committed twice", () => {
     const { runs = [], lines: before = [] } = failed(600, { epoch: 2 });
-    const stray = { ...begin({ body: "b7", epoch: 2, at: 2_000 }), process: "worker-2", n: 9 };
-    expect(kinds({ runs, lines: [...before, stray] })).toContain("twice");
+    const repeated = { ...begin({ body: "b7", epoch: 2, at: 2_000 }), process: "worker-2", n: 9 };
+    expect(kinds({ runs, lines: [...before, repeated] })).toContain("twice");
   });
 
   test("a step of a chain that starts before the previous step is committed is wrong", () => {

@@ -15,8 +15,8 @@ export function observedStore(store: Store, note: (entry: Entry) => void, now: (
       for (const each of batch) if (each.kind === "create" && each.run.owner !== null) epochs.set(each.run.id, 1);
       return await store.commit(batch);
     },
-    async load(runId, afterSeq) {
-      const loaded = await store.load(runId, afterSeq);
+    async load(runId, afterSeq, afterEntry) {
+      const loaded = await store.load(runId, afterSeq, afterEntry);
       if (loaded !== null) epochs.set(runId, loaded.run.epoch);
       return loaded;
     },

@@ -36,11 +36,11 @@ function report(engine: Engine, link: ParentLink): void {
 
 /** Waits for a server that is down. createEngine closes its store when it fails, so each attempt creates another store. */
 async function opened(connect: () => Store, options: Omit<EngineOptions, "store">): Promise<Engine> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await createEngine({ ...options, store: connect() });
     } catch (error) {
-      if (!(error instanceof StoreError) || tries === OPEN_ATTEMPTS_MAX) throw error;
+      if (!(error instanceof StoreError) || attempts === OPEN_ATTEMPTS_MAX) throw error;
       await delay(RETRY_MS);
     }
   }

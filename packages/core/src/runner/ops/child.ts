@@ -1,12 +1,13 @@
 import { PawlError } from "../../model/errors.ts";
 import { toFailure } from "../../model/failure.ts";
 import { nextLocation } from "../../model/location.ts";
-import { checkName, childRunId } from "../../model/names.ts";
+import { childRunId } from "../../model/names.ts";
+import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
 import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
-import type { AnyWorkflow, ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
-import { checkWorkflow } from "../../workflow/workflow.ts";
+import type { AnyWorkflow, ChildHandle, ChildOptions, Workflow, WorkflowDeclaration } from "../../workflow/ctx.ts";
+import { checkDeclaration } from "../../workflow/workflow.ts";
 import { generationId } from "../program-posts.ts";
 import { type Branch, completionValue, issue, perform } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
@@ -25,27 +26,40 @@ function childLocation(handle: ChildHandle<unknown>): string {
   return location;
 }
 
+const CHILD_KINDS = {
+  name: kinds.name,
+  onParentClose: kinds.oneOf("cancel", "abandon"),
+  tags: kinds.tags,
+} as const satisfies OptionKinds<ChildOptions>;
+
+type AwaitedChildOptions = ChildOptions & { readonly propagateFailure?: boolean };
+
+const CHILD_OPTIONS = optionTable<ChildOptions>("startChild", CHILD_KINDS);
+const AWAITED_CHILD_OPTIONS = optionTable<AwaitedChildOptions>("child", {
+  ...CHILD_KINDS,
+  propagateFailure: kinds.flag,
+});
+
 /** Starts a child. Its id is a function of parent and location, so a start repeated after a crash is the same child. */
 export function startChild<Input, Output>(
   branch: Branch,
   workflow: Workflow<Input, Output>,
   input: Input,
-  options: ChildOptions = {},
+  options?: ChildOptions,
 ): Promise<ChildHandle<Output>> {
   const { host, settings } = branch;
   let location = "";
   return perform(
     branch,
     (settle) => {
-      checkWorkflow(workflow);
-      const name = checkName(options.name ?? workflow.name, "name of child");
-      const checked =
-        workflow.options.input === undefined
-          ? input
-          : checkSchema(workflow.options.input, input, `input of child ${name}`);
+      const declared = checkDeclaration(workflow);
+      const { name = declared.name, onParentClose = "cancel", tags = [] } = readOptions(CHILD_OPTIONS, options);
+      const { input: schema } = declared.options;
+      const checked = schema === undefined ? input : checkSchema(schema, input, `input of child ${name}`);
+      const payload = settings.codec.encode(checked, `input of child ${name}`);
       location = nextLocation(branch.scope, name);
       const id = childRunId(generationId(host), location);
-      if (options.onParentClose !== "abandon") branch.cancellation?.childStarted(location, id);
+      if (onParentClose !== "abandon") branch.cancellation?.childStarted(location, id);
       const at = host.now();
       return {
         kind: "post",
@@ -56,11 +70,11 @@ export function startChild<Input, Output>(
           kind: "start",
           run: {
             id,
-            workflow: workflow.name,
-            version: workflow.version,
-            input: settings.codec.encode(checked, `input of child ${name}`),
-            tags: options.tags ?? [],
-            parent: { runId: host.runId, location, onClose: options.onParentClose ?? "cancel" },
+            workflow: declared.name,
+            version: declared.version,
+            input: payload,
+            tags,
+            parent: { runId: host.runId, location, onClose: onParentClose },
             createdAt: at,
             startId: id,
             owner: null,
@@ -80,10 +94,11 @@ export async function child<Input, Output>(
   branch: Branch,
   workflow: Workflow<Input, Output>,
   input: Input,
-  options: ChildOptions & { readonly propagateFailure?: boolean } = {},
+  given?: AwaitedChildOptions,
 ): Promise<Output | undefined> {
+  const { propagateFailure, ...options } = readOptions(AWAITED_CHILD_OPTIONS, given);
   const handle = await startChild(branch, workflow, input, options);
-  if (options.propagateFailure ?? branch.settings.propagateChildFailures) return await handle.result();
+  if (propagateFailure ?? branch.settings.propagateChildFailures) return await handle.result();
   return await handle.result().catch(() => undefined);
 }
 
@@ -143,8 +158,9 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
 export function continueAs(branch: Branch, workflow: AnyWorkflow, input: unknown): Promise<never> {
   return new Promise(() => {
     if (branch.cancellation?.isCancelled) return;
-    const { input: schema } = workflow.options;
-    const checked = schema === undefined ? input : checkSchema(schema, input, `input of ${workflow.name}`);
-    branch.host.finish({ kind: "continued", workflow: workflow.name, version: workflow.version, input: checked });
+    const { name, version, options } = checkDeclaration<WorkflowDeclaration>(workflow);
+    const { input: schema } = options;
+    const checked = schema === undefined ? input : checkSchema(schema, input, `input of ${name}`);
+    branch.host.finish({ kind: "continued", workflow: name, version, input: checked });
   });
 }

@@ -2,6 +2,7 @@ import { JoinError, RaceError } from "../../model/branch-errors.ts";
 import { PawlError } from "../../model/errors.ts";
 import { nameSegment, nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
+import { kinds, readArgument } from "../../model/option-check.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { Branches, Joined, RaceResult } from "../../workflow/structure.ts";
 import { type Branch, BranchCancellation, branchAt, outerSignal } from "./branch.ts";
@@ -72,6 +73,8 @@ interface StartedBranch {
   readonly run: (ctx: Ctx) => unknown;
 }
 
+const BRANCHES = kinds.map<StartedBranch["run"]>(kinds.callback);
+
 /** Records the names of the branches, so that a change of branches is detected as a divergence. */
 async function startBranches(
   branch: Branch,
@@ -79,12 +82,14 @@ async function startBranches(
   name: string,
   branches: Branches<Ctx>,
 ): Promise<readonly StartedBranch[]> {
-  const location = nextLocation(branch.scope, checkName(name, `name of ${record}`));
-  const names = Object.keys(branches).map((key) => checkName(key, `branch of ${record} ${name}`));
+  checkName(name, `name of ${record}`);
+  const functions = Object.entries(readArgument(BRANCHES, branches, `branches of ${record} ${name}`));
+  const names = functions.map(([key]) => checkName(key, `branch of ${record} ${name}`));
   if (names.length === 0) throw new PawlError("OPTION_INVALID", `${record} ${name} has no branches; pass at least one`);
+  const location = nextLocation(branch.scope, name);
   const detail = [...names].sort().map(nameSegment).join(", ");
   await mark(branch, { record, location, detail });
-  return Object.entries(branches).map(([key, run]) => ({ name: key, path: `${location}/${nameSegment(key)}`, run }));
+  return functions.map(([key, run]) => ({ name: key, path: `${location}/${nameSegment(key)}`, run }));
 }
 
 async function callBranch(run: (ctx: Ctx) => unknown, branch: Branch): Promise<unknown> {

@@ -1,55 +1,56 @@
 import { type Duration, parseDuration } from "../../model/duration.ts";
-import { PawlError } from "../../model/errors.ts";
-import { checkName } from "../../model/names.ts";
+import { kinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { Arm, Completion } from "../../workflow/command.ts";
 import type { Received, TimedOut, WaitOptions } from "../../workflow/ctx.ts";
-import type { MessageType, TopicType } from "../../workflow/messages.ts";
+import { type MessageType, readMessage, readTopic, type TopicType } from "../../workflow/messages.ts";
 import { type Branch, completionValue, perform } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
 
 type Options = WaitOptions & { readonly timeout?: Duration };
 
+const OPTIONS = optionTable<Options>("the wait", { name: kinds.name, timeout: kinds.duration });
+const COUNT = kinds.integer(1, 10_000);
+
 export function listen<Value>(
   branch: Branch,
   message: string | MessageType<Value>,
-  options: Options = {},
+  options?: Options,
 ): Promise<Received<Value> | TimedOut> {
-  const name = messageName(message);
-  return receive(branch, "listen", name, { kind: "message", name, as: name }, options);
+  return receive(branch, "listen", options, () => {
+    const { message: name } = readMessage(message);
+    return { kind: "message", name, as: name };
+  });
 }
 
 export function awaitEvent<Value>(
   branch: Branch,
   topic: string | TopicType<Value>,
-  options: Options = {},
+  options?: Options,
 ): Promise<Received<Value> | TimedOut> {
-  const name = topicName(topic);
-  return receive(branch, "event", name, { kind: "event", topic: name, as: name }, options);
+  return receive(branch, "event", options, () => {
+    const { topic: name } = readTopic(topic);
+    return { kind: "event", topic: name, as: name };
+  });
 }
 
 export function listenN<Value>(
   branch: Branch,
   message: string | MessageType<Value>,
   count: number,
-  options: Options = {},
+  options?: Options,
 ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }> {
-  const name = messageName(message);
   return perform(
     branch,
     (settle) => {
-      if (!Number.isInteger(count) || count < 1 || count > 10_000) {
-        throw new PawlError(
-          "OPTION_INVALID",
-          `count of listenN for ${name} must be an integer from 1 to 10,000; got ${count}`,
-        );
-      }
+      const { message: name } = readMessage(message);
+      const { name: given = name, timeout } = readOptions(OPTIONS, options);
       return waitCommand(branch, settle, {
         record: "listen",
-        name: checkName(options.name ?? name, "name of listenN"),
-        arms: [{ kind: "message", name: checkName(name, "message name"), as: name }],
-        until: deadline(branch, options.timeout),
+        name: given,
+        arms: [{ kind: "message", name, as: name }],
+        until: deadline(branch, timeout),
         atDeadline: TIMED_OUT,
-        count,
+        count: readArgument(COUNT, count, "count"),
         many: true,
       });
     },
@@ -60,31 +61,22 @@ export function listenN<Value>(
   );
 }
 
-/** Untyped code may pass anything. A value without a name is rejected like an invalid name. */
-export function messageName(message: string | MessageType<unknown> | null | undefined): string {
-  return typeof message === "string" ? message : checkName(message?.message, "message name");
-}
-
-export function topicName(topic: string | TopicType<unknown> | null | undefined): string {
-  return typeof topic === "string" ? topic : checkName(topic?.topic, "topic");
-}
-
 function receive<Value>(
   branch: Branch,
   record: "listen" | "event",
-  name: string,
-  arm: Arm,
-  options: Options,
+  options: Options | undefined,
+  readArm: () => Arm,
 ): Promise<Received<Value> | TimedOut> {
   return perform(
     branch,
     (settle) => {
-      checkName(name, record === "listen" ? "message name" : "topic");
+      const arm = readArm();
+      const { name = arm.as, timeout } = readOptions(OPTIONS, options);
       return waitCommand(branch, settle, {
         record,
-        name: checkName(options.name ?? name, `name of ${record}`),
+        name,
         arms: [arm],
-        until: deadline(branch, options.timeout),
+        until: deadline(branch, timeout),
         atDeadline: TIMED_OUT,
       });
     },

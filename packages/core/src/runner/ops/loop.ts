@@ -1,6 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
-import { checkName } from "../../model/names.ts";
+import { kinds, type OptionKinds, type OptionTable, optionTable, readOptions } from "../../model/option-check.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { LoopHistory, LoopOptions, LoopStep, PlainLoopOptions } from "../../workflow/structure.ts";
 import { type Branch, BranchCancellation, branchAt, outerSignal } from "./branch.ts";
@@ -8,6 +8,19 @@ import { mark } from "./mark.ts";
 
 const INTERVAL_DEFAULT = 20;
 const KEEP_DEFAULT = 20;
+
+const HISTORY_KINDS = {
+  name: kinds.required(kinds.name),
+  commitInterval: kinds.integer(1),
+  historyEvery: kinds.integer(1),
+  historyKeep: kinds.either(kinds.literal(Number.POSITIVE_INFINITY), kinds.integer(0)),
+} as const satisfies OptionKinds<LoopHistory>;
+
+const LOOP_OPTIONS = optionTable<LoopOptions<Ctx, unknown, unknown>>("loop", {
+  ...HISTORY_KINDS,
+  state: kinds.value,
+  run: kinds.required(kinds.callback),
+});
 
 /** Created once, because a loop may run thousands of iterations per second. */
 const ITERATION_ENDED = new PawlError("ITERATION_ENDED", "the iteration of the loop ended while this was still open");
@@ -25,9 +38,10 @@ interface LoopProgress {
  */
 export async function loop<State, Value>(
   branch: Branch,
-  options: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value>,
+  given: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value>,
 ): Promise<Value> {
-  const history = checkHistory(options);
+  const options = readOptions<typeof given>(LOOP_OPTIONS as OptionTable<never>, given);
+  const history = historyOf(options);
   const location = nextLocation(branch.scope, history.name);
   const point = branch.host.startLoop(location);
   if (point?.kind === "ended") return await readResult<Value>(branch, location);
@@ -120,25 +134,14 @@ function resumeIteration(branch: Branch, progress: LoopProgress): number {
   return progress.saved[0] ?? 0;
 }
 
-function checkHistory(options: LoopHistory): Required<LoopHistory> {
-  const name = checkName(options.name, "name of loop");
-  const commitInterval = options.commitInterval ?? INTERVAL_DEFAULT;
-  const historyEvery = options.historyEvery ?? commitInterval;
-  const historyKeep = options.historyKeep ?? KEEP_DEFAULT;
-  checkCount(name, { commitInterval }, 1);
-  checkCount(name, { historyEvery }, 1);
-  if (historyKeep !== Number.POSITIVE_INFINITY) checkCount(name, { historyKeep }, 0);
+function historyOf(options: LoopHistory): Required<LoopHistory> {
+  const {
+    name,
+    commitInterval = INTERVAL_DEFAULT,
+    historyEvery = commitInterval,
+    historyKeep = KEEP_DEFAULT,
+  } = options;
   return { name, commitInterval, historyEvery, historyKeep };
-}
-
-function checkCount(loopName: string, options: Readonly<Record<string, number>>, min: number): void {
-  for (const [option, value] of Object.entries(options)) {
-    if (Number.isSafeInteger(value) && value >= min) continue;
-    throw new PawlError(
-      "OPTION_INVALID",
-      `${option} of loop ${loopName} must be an integer of at least ${min}; got ${String(value)}`,
-    );
-  }
 }
 
 function checkStep<State, Value>(

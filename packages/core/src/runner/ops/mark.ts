@@ -16,7 +16,11 @@ export function mark<Value>(
   const { record, location, value, detail, trim = null } = command;
   return perform(
     branch,
-    (settle) => ({ kind: "mark", record, location, issuedAt: branch.host.now(), value, detail, trim, settle }),
+    (settle) => {
+      // Rejects here, in each replay too. The driver must find a value that can be stored.
+      if (value !== undefined && typeof value !== "number") branch.settings.codec.encode(value, `value of ${location}`);
+      return { kind: "mark", record, location, issuedAt: branch.host.now(), value, detail, trim, settle };
+    },
     (completion) => completionValue(completion) as Value,
   );
 }

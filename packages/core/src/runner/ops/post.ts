@@ -1,27 +1,47 @@
 import { parseDuration } from "../../model/duration.ts";
 import { nextLocation } from "../../model/location.ts";
-import { checkName, checkTarget } from "../../model/names.ts";
+import { checkTarget } from "../../model/names.ts";
+import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
 import { checkSchema } from "../../model/schema.ts";
 import type { EventPost } from "../../model/transition.ts";
 import type { SendOptions } from "../../workflow/ctx.ts";
-import type { EventOptions, MessageType, TopicType } from "../../workflow/messages.ts";
+import {
+  EVENT_KINDS,
+  type EventOptions,
+  type MessageType,
+  readMessage,
+  readTopic,
+  type TopicType,
+} from "../../workflow/messages.ts";
 import { postId } from "../program-posts.ts";
 import { type Branch, perform } from "./branch.ts";
-import { messageName, topicName } from "./listen.ts";
+
+/** The kinds of these options, for each table that has them. */
+export const SEND_KINDS = {
+  id: kinds.name,
+  onTargetTerminated: kinds.oneOf("discard", "broadcast", "deadLetter"),
+} as const satisfies OptionKinds<SendOptions>;
+export const EMIT_KINDS = { ...EVENT_KINDS, id: kinds.name } as const satisfies OptionKinds<EmitOptions>;
+
+const SEND_OPTIONS = optionTable<SendOptions>("send", SEND_KINDS);
+const EMIT_OPTIONS = optionTable<EmitOptions>("emit", EMIT_KINDS);
+
+type EmitOptions = EventOptions & { readonly id?: string };
 
 export function send<Value>(
   branch: Branch,
   runId: string,
   message: string | MessageType<Value>,
   value: Value,
-  options: SendOptions = {},
+  options?: SendOptions,
 ): Promise<void> {
   const { host, settings } = branch;
   return perform(
     branch,
     (settle) => {
-      const name = checkName(messageName(message), "message name");
-      const schema = typeof message === "string" ? null : message.schema;
+      const to = checkTarget(runId);
+      const { message: name, schema } = readMessage(message);
+      const { id, onTargetTerminated = "discard" } = readOptions(SEND_OPTIONS, options);
       const payload = settings.codec.encode(
         schema === null ? value : checkSchema(schema, value, `message ${name}`),
         `message ${name}`,
@@ -34,16 +54,16 @@ export function send<Value>(
         issuedAt: host.now(),
         post: {
           kind: "message",
-          to: checkTarget(runId),
-          id: options.id ?? postId(host, location),
+          to,
+          id: id ?? postId(host, location),
           name,
           value: payload,
           at: host.now(),
-          onTargetTerminated: options.onTargetTerminated ?? "discard",
+          onTargetTerminated,
           from: host.runId,
         },
         value: undefined,
-        detail: runId,
+        detail: to,
         settle,
       };
     },
@@ -55,20 +75,17 @@ export function emit<Value>(
   branch: Branch,
   topic: string | TopicType<Value>,
   value: Value,
-  options: EventOptions & { readonly id?: string } = {},
+  options?: EmitOptions,
 ): Promise<void> {
   const { host, settings } = branch;
   return perform(
     branch,
     (settle) => {
-      const location = nextLocation(branch.scope, `emit ${topicName(topic)}`);
-      const post = eventPost(
-        topic,
-        value,
-        { ...options, id: options.id ?? postId(host, location) },
-        host.now(),
-        settings,
-      );
+      const type = readTopic(topic);
+      const checked = readOptions(EMIT_OPTIONS, options);
+      const location = nextLocation(branch.scope, `emit ${type.topic}`);
+      const id = checked.id ?? postId(host, location);
+      const post = eventPost(type, value, { ...checked, id }, host.now(), settings);
       return {
         kind: "post",
         record: "emit",
@@ -84,18 +101,16 @@ export function emit<Value>(
   );
 }
 
-/** Returns the post of an event. Options of the call override those of the topic. */
+/** Returns the post of an event. Options of the call override those of the topic. Both are checked. */
 export function eventPost<Value>(
-  topic: string | TopicType<Value>,
+  { topic: name, schema, options: defaults }: TopicType<Value>,
   value: Value,
   options: EventOptions & { readonly id: string },
   at: number,
   settings: Pick<Branch["settings"], "codec" | "eventRetentionMs" | "pendingMax">,
 ): EventPost {
-  const name = checkName(topicName(topic), "topic");
-  const defined = typeof topic === "string" ? { schema: null, options: {} as EventOptions } : topic;
-  const checked = defined.schema === null ? value : checkSchema(defined.schema, value, `event ${name}`);
-  const expireAfter = options.expireAfter ?? defined.options.expireAfter;
+  const checked = schema === null ? value : checkSchema(schema, value, `event ${name}`);
+  const expireAfter = options.expireAfter ?? defaults.expireAfter;
   return {
     kind: "event",
     topic: name,
@@ -103,8 +118,8 @@ export function eventPost<Value>(
     value: settings.codec.encode(checked, `event ${name}`),
     at,
     expireAt: at + (expireAfter === undefined ? settings.eventRetentionMs : parseDuration(expireAfter, "expireAfter")),
-    deliver: options.deliver ?? defined.options.deliver ?? "all",
-    consume: options.consume ?? defined.options.consume ?? "one",
+    deliver: options.deliver ?? defaults.deliver ?? "all",
+    consume: options.consume ?? defaults.consume ?? "one",
     pendingMax: settings.pendingMax,
   };
 }

@@ -1,14 +1,29 @@
 import { parseDuration } from "../../model/duration.ts";
-import { PawlError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
-import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
+import { kinds, optionTable } from "../../model/option-check.ts";
+import { DEFAULT_RETRY, RETRY, resolveRetry } from "../../model/retry.ts";
 import type { AsyncContext } from "../../runtime/async-context.ts";
 import type { StepRollback } from "../../workflow/command.ts";
 import type { StepOptions } from "../../workflow/ctx.ts";
+import type { RollbackOptions } from "../../workflow/rollback-options.ts";
 import type { Branch } from "./branch.ts";
 import { mark } from "./mark.ts";
 
+/** A function, or an object with a function `run`. */
+export const ROLLBACK = kinds.either(
+  kinds.callback,
+  kinds.options(
+    optionTable<RollbackOptions<never>>("the rollback", {
+      run: kinds.required(kinds.callback),
+      retry: RETRY,
+      timeout: kinds.duration,
+      retryOnTimeout: kinds.flag,
+    }),
+  ),
+);
+
+/** `option` is checked. */
 export function resolveRollback(
   branch: Branch,
   step: string,
@@ -16,11 +31,6 @@ export function resolveRollback(
   context: AsyncContext,
 ): StepRollback {
   const { run, retry, timeout, retryOnTimeout = false } = typeof option === "function" ? { run: option } : option;
-  if (typeof run !== "function")
-    throw new PawlError(
-      "OPTION_INVALID",
-      `rollback of step ${step} must be a function or an object with a function \`run\``,
-    );
   const policy = retry === undefined ? branch.retry : resolveRetry(retry, DEFAULT_RETRY);
   return {
     run: run as StepRollback["run"],

@@ -2,24 +2,32 @@ import { JoinError, RaceError } from "../../model/branch-errors.ts";
 import { RollbackError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
+import { kinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { Ctx, TryResult } from "../../workflow/ctx.ts";
 import type { ScopeFailure, ScopeOptions } from "../../workflow/structure.ts";
 import { type Branch, branchAt } from "./branch.ts";
+
+const SCOPE_OPTIONS = optionTable<ScopeOptions>("try", {
+  catch: kinds.list(kinds.oneOf("step", "child", "join", "race", "rollback", "code")),
+});
 
 /** Runs a named scope and returns its failure as a value. A `RollbackError` is thrown on unless `catch` includes it. */
 export async function tryScope<Value>(
   branch: Branch,
   name: string,
   run: (ctx: Ctx) => Value,
-  options: ScopeOptions = {},
+  options?: ScopeOptions,
 ): Promise<TryResult<Awaited<Value>, ScopeFailure>> {
-  const inner = branchAt(branch, nextLocation(branch.scope, checkName(name, "name of try")));
+  checkName(name, "name of try");
+  readArgument(kinds.callback, run, `function of try ${name}`);
+  const { catch: caught } = readOptions(SCOPE_OPTIONS, options);
+  const inner = branchAt(branch, nextLocation(branch.scope, name));
   try {
     return { ok: true, value: await run(inner.createCtx(inner)) };
   } catch (error) {
     const failed = error instanceof Error ? error : new Error(String(error), { cause: error });
     const source = sourceOf(failed);
-    if (!(options.catch?.includes(source) ?? source !== "rollback")) throw error;
+    if (!(caught?.includes(source) ?? source !== "rollback")) throw error;
     return { ok: false, failure: { source, scope: name, error: failed } };
   }
 }

@@ -1,12 +1,15 @@
 import { PawlError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
-import type { RecordKind } from "../../model/record.ts";
+import { kinds, readArgument } from "../../model/option-check.ts";
+import { RECORD_KINDS, type RecordKind } from "../../model/record.ts";
 import type { Branch } from "./branch.ts";
 import { mark } from "./mark.ts";
 
 /** The version of runs that passed this point before it had versions. */
 const FIRST = 1;
+
+const LATEST = kinds.integer(FIRST);
 
 /**
  * Returns the version that this run uses.
@@ -15,11 +18,10 @@ const FIRST = 1;
  * version, and records nothing. Such a run is recognized by any later record, even in another scope: this scope may have left none.
  */
 export async function getVersion(branch: Branch, name: string, latest: number): Promise<number> {
-  if (!Number.isSafeInteger(latest) || latest < FIRST) {
-    throw new PawlError("OPTION_INVALID", `version ${name} must be a positive integer; got ${latest}`);
-  }
+  checkName(name, "name of version");
+  readArgument(LATEST, latest, `version ${name}`);
   const { host, scope } = branch;
-  const location = nextLocation(scope, checkName(name, "name of version"));
+  const location = nextLocation(scope, name);
   if (!host.ahead.holds(location, "version") && host.ahead.continues("")) return FIRST;
   const version = await mark(branch, { record: "version", location, value: latest, detail: null });
   if (version <= latest) return version;
@@ -30,6 +32,10 @@ export async function getVersion(branch: Branch, name: string, latest: number): 
 }
 
 /** Skips the records of a removed operation in runs whose journal has them. */
-export function removed(branch: Branch, name: string, kind: RecordKind): void {
-  branch.host.skip(nextLocation(branch.scope, checkName(name, "name of removed operation")), kind);
+export function removed(branch: Branch, name: string, recordKind: RecordKind): void {
+  checkName(name, "name of removed operation");
+  readArgument(RECORD_KIND, recordKind, "kind of the removed operation");
+  branch.host.skip(nextLocation(branch.scope, name), recordKind);
 }
+
+const RECORD_KIND = kinds.oneOf(...RECORD_KINDS);

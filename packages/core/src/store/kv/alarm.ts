@@ -1,43 +1,43 @@
 import type { RunHead } from "../../rules/tables.ts";
 import type { KvDriver } from "./kv-driver.ts";
 
-/** Somebody works on the run: it is to be looked at when it seems that nobody does any more. */
+/** When a run must be executed again. `working`: a worker owns it, so the alarm is set one lease ahead, in case the process dies. */
 type Need = number | "working";
 
 const LEASE_MS = 15_000;
 
-/** When somebody has to look at a namespace, and what the host was told of it. */
+/** Computes when a namespace must be opened again, and keeps the host's alarm at that time. */
 export class Alarm {
-  /** How long after its last sign of life a process that works on a run is taken for dead. */
+  /** How long after the last commit a worker that executes a run counts as alive. */
   leaseMs = LEASE_MS;
   readonly #driver: KvDriver;
   readonly #runId: string;
   readonly #needs = new Map<string, Need>();
-  /** The earliest of the needs that are times; null: none is; undefined: it has to be looked for. */
+  /** The earliest time in `#needs`. Null if there is none, undefined if it must be computed. */
   #earliest: number | null | undefined = null;
   #working = 0;
-  /** What the host was told last; undefined: it may have been told anything. */
-  #set: number | null | undefined;
+  /** The time that the host's alarm is set to. Null if it is cleared, undefined if it is unknown. */
+  #setAt: number | null | undefined;
 
   constructor(driver: KvDriver, runId: string) {
     this.#driver = driver;
     this.#runId = runId;
   }
 
-  /** Whether somebody has a run in its hands. */
+  /** Whether a worker is executing a run. */
   get isWorking(): boolean {
     return this.#working > 0;
   }
 
-  /** What is known of rows and host counts no more. */
+  /** Discards everything that is known about runs and the host's alarm. */
   forget(): void {
     this.#needs.clear();
     this.#earliest = null;
     this.#working = 0;
-    this.#set = undefined;
+    this.#setAt = undefined;
   }
 
-  note(runId: string, head: RunHead | null): void {
+  update(runId: string, head: RunHead | null): void {
     const before = this.#needs.get(runId);
     const need = head === null ? null : needOf(head);
     if (before === "working") this.#working -= 1;
@@ -49,23 +49,23 @@ export class Alarm {
     if (this.#earliest === null || need < this.#earliest) this.#earliest = need;
   }
 
-  /** An earlier time than the host knows has to be known to it before it is needed. */
-  async before(now: number): Promise<void> {
+  /** Call it before a batch. Moves the alarm to an earlier time if the batch requires it. */
+  async beforeWrite(now: number): Promise<void> {
     const at = this.at(now);
-    if (at !== null && (this.#set === undefined || this.#set === null || at < this.#set)) await this.#tell(at);
+    if (at !== null && (this.#setAt === undefined || this.#setAt === null || at < this.#setAt)) await this.#move(at);
   }
 
-  /** A later one, or none, when it is sure that the earlier is not needed. */
-  async after(now: number): Promise<void> {
+  /** Call it after a batch. Moves the alarm to a later time or clears it. */
+  async afterWrite(now: number): Promise<void> {
     const at = this.at(now);
-    if (at !== this.#set) await this.#tell(at);
+    if (at !== this.#setAt) await this.#move(at);
   }
 
-  async #tell(at: number | null): Promise<void> {
-    this.#set = undefined;
+  async #move(at: number | null): Promise<void> {
+    this.#setAt = undefined;
     if (at === null) await this.#driver.clearAlarm(this.#runId);
     else await this.#driver.setAlarm(this.#runId, at);
-    this.#set = at;
+    this.#setAt = at;
   }
 
   at(now: number): number | null {
@@ -75,11 +75,11 @@ export class Alarm {
     return this.#earliest === null ? lease : Math.min(lease, this.#earliest);
   }
 
-  /** The host is told three times a lease at most, not with each commit. */
+  /** The alarm of a working run is moved at most three times per lease, not with every commit. */
   #leaseAt(now: number): number {
     const at = now + this.leaseMs;
-    const isFresh = typeof this.#set === "number" && this.#set <= at && this.#set > at - this.leaseMs / 3;
-    return isFresh ? (this.#set ?? at) : at;
+    const isFresh = typeof this.#setAt === "number" && this.#setAt <= at && this.#setAt > at - this.leaseMs / 3;
+    return isFresh ? (this.#setAt ?? at) : at;
   }
 
   #findEarliest(): number | null {

@@ -3,19 +3,19 @@ import { encodeTuple, type TupleItem } from "./tuple.ts";
 
 const TEXT = new TextEncoder();
 
-/** What has changed since the last write: each key once, with the value that it has when it is written. */
+/** The keys that have changed since the last write. A key is written once, with its value at the time of the write. */
 export class ChangeLog {
   readonly #changed = new Map<string, { readonly key: Uint8Array; readonly value: (() => unknown) | null }>();
 
   put(key: readonly TupleItem[], value: () => unknown): void {
-    this.#note(key, value);
+    this.#add(key, value);
   }
 
   remove(key: readonly TupleItem[]): void {
-    this.#note(key, null);
+    this.#add(key, null);
   }
 
-  /** The changes, as they are to be written; there are none after it. */
+  /** Returns and clears the changes. */
   take(): readonly KvWrite[] {
     const writes = [...this.#changed.values()].map(({ key, value }) => ({
       key,
@@ -25,7 +25,7 @@ export class ChangeLog {
     return writes;
   }
 
-  #note(tuple: readonly TupleItem[], value: (() => unknown) | null): void {
+  #add(tuple: readonly TupleItem[], value: (() => unknown) | null): void {
     const key = encodeTuple(tuple);
     this.#changed.set(String.fromCharCode(...key), { key, value });
   }

@@ -12,7 +12,7 @@ import { sqliteNamespaces } from "./sqlite-namespaces.ts";
 
 const harness = { describe, it, expect };
 
-/** A subject over namespaces that lie in a folder. */
+/** A test subject whose namespaces are in a folder. */
 async function inFolder(openAt: (path: string) => { namespaces: Namespaces; close(): Promise<void> }) {
   const folder = await mkdtemp(join(tmpdir(), "pawl-driver-"));
   let opened = openAt(join(folder, "data"));

@@ -1,4 +1,4 @@
-/** The first item of every key. What follows it is said beside each; `run` is the number of a run's row. */
+/** The first item of each key. The comments show whole keys; `run` is the number of a run's row. */
 export const KEYS = {
   /** `[meta, "format"]`, `[meta, "numbers"]`. */
   meta: 0,
@@ -6,15 +6,15 @@ export const KEYS = {
   name: 1,
   /** `[journal, run, seq]`. */
   journal: 2,
-  /** `[inbox, run, n]`: what has not been received. */
+  /** `[inbox, run, n]`: an entry that the run has not received. */
   inbox: 3,
-  /** `[run, run]`: who owns it, when it is due, what it waits for. */
+  /** `[run, run]`: owner, status, due time and waits. */
   run: 4,
-  /** `[input, run]`: what it was started with. */
+  /** `[input, run]`: input, tags and parent. */
   input: 5,
   /** `[outcome, run]`. */
   outcome: 6,
-  /** `[known, run, kind, id]`: what its inbox has had. */
+  /** `[known, run, kind, id]`: the ids of entries that the inbox has received, to detect duplicates. */
   known: 7,
   /** `[seen, run, topic]`. */
   seen: 8,
@@ -24,9 +24,9 @@ export const KEYS = {
   letter: 10,
   /** `[document, kind, id]`. */
   document: 11,
-  /** `[data, key]`: what `ctx.transaction` has kept. */
+  /** `[data, key]`: a value stored by `ctx.transaction`. */
   data: 12,
 } as const;
 
-/** Of the rows; another one is refused. */
+/** The format of the rows. Another format is rejected. */
 export const FORMAT = 1;

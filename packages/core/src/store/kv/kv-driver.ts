@@ -1,25 +1,25 @@
-/** A key and what lies under it. */
+/** A key and its value. */
 export interface KvEntry {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
 }
 
-/** One change of a batch; null removes the key. */
+/** A change of a batch. A null value removes the key. */
 export interface KvWrite {
   readonly key: Uint8Array;
   readonly value: Uint8Array | null;
 }
 
 /**
- * The storage of one run, as a host gives it: sorted keys that nobody else has, and an alarm. `driverContract` of
- * `pawl/testing` tries one.
+ * The storage of one run, provided by a host: sorted keys in an exclusive namespace, and an alarm. `driverContract` of `pawl/testing`
+ * tests an implementation.
  *
- * 1. Who calls has the namespace for itself: one process, one writer.
- * 2. `batch` is atomic and durable: when it resolves, all of it is there for ever; when it rejects, or the process dies
- *    before, all of it is there or nothing.
- * 3. `list` gives what begins with exactly these bytes, in byte order of the keys; `deletePrefix` removes exactly that.
- * 4. An alarm that is set outlives the process. When its time has come the host runs the workflow again, or calls `wake` of the
- *    handle it has. Setting it again moves it.
+ * 1. The caller has exclusive access to the namespace: one process, one writer.
+ * 2. `batch` is atomic and durable. When it resolves, all changes are durable. When it rejects, or the process dies before, all or none
+ *    are.
+ * 3. `list` returns the keys that start with exactly these bytes, in byte order. `deletePrefix` removes exactly these keys.
+ * 4. An alarm survives the process. When it fires, the host executes the workflow again, or calls `wake` of its handle. Setting an alarm
+ *    replaces the previous one.
  */
 export interface KvDriver {
   get(key: Uint8Array): Promise<Uint8Array | null>;
@@ -28,7 +28,7 @@ export interface KvDriver {
   deletePrefix(prefix: Uint8Array): Promise<void>;
   list(prefix: Uint8Array): Promise<readonly KvEntry[]>;
   batch(writes: readonly KvWrite[]): Promise<void>;
-  /** Epoch ms. A host that schedules many runs knows by the id which one is meant. */
+  /** `at` is in epoch ms. `runId` identifies the run for a host that schedules many. */
   setAlarm(runId: string, at: number): Promise<void>;
   clearAlarm(runId: string): Promise<void>;
 }

@@ -31,7 +31,7 @@ it(`${TRANSITIONS} random transitions give the same answers and rows in memory a
   let sent = 0;
   for (let step = 0; sent < TRANSITIONS; step += 1) {
     const action = await actions.action(oracle);
-    if (action.kind === "pass") world.advance(action.ms);
+    if (action.kind === "advance") world.advance(action.ms);
     if (action.kind === "commit") sent += action.batch.length;
     if (pick() < 0.1) await store.forget();
     const expected = await perform(oracle, action);

@@ -1,7 +1,6 @@
-import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimedRun, ClaimRequest, Heartbeat, LapsedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { ProcessStore } from "../memory/memory-store.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld, WorkerRow } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -11,21 +10,21 @@ import { loadRows } from "./load-rows.ts";
 import type { RecordedRows } from "./recorded-rows.ts";
 import { RecordingTables } from "./recording-tables.ts";
 
-/** What the store works on: the rows in memory, and the store over them. */
-interface Held {
+/** The rows in memory, and the store over them. */
+interface LoadedRows {
   readonly rows: RecordedRows;
   readonly store: ProcessStore;
 }
 
 /**
- * A run, and those that it starts, in one namespace of a key-value host.
+ * Stores a run, and the runs that it starts, in one namespace of a key-value host.
  *
- * 1. The rows are in memory while the store is open; each commit is one atomic batch of the rows that it changed, and is
- *    answered when the batch is durable.
- * 2. One call at a time: none sees what another has not written yet.
- * 3. When a batch fails, nobody knows what is there: everything is read again before the next call.
- * 4. The alarm is never later than the next time somebody has to look at the namespace: it is moved to an earlier time before
- *    the batch that needs it, and to a later one after.
+ * 1. The rows are in memory while the store is open. Each commit is one atomic batch of the changed rows, and is answered when the batch
+ *    is durable.
+ * 2. Calls run one after another, so no call sees changes that are not durable.
+ * 3. When a batch fails, its effect is unknown. All rows are loaded again before the next call.
+ * 4. The alarm is never later than the time at which the namespace must be opened again. An earlier alarm is set before the batch that
+ *    requires it, a later one after it.
  */
 export class KvStore implements Store {
   readonly exactClock = true;
@@ -35,7 +34,7 @@ export class KvStore implements Store {
   readonly #alarm: Alarm;
   readonly #listeners = new Set<(hint: Hint) => void>();
   #world: StoreWorld | null = null;
-  #held: Held | null = null;
+  #loaded: LoadedRows | null = null;
   #workers: ReadonlyMap<string, WorkerRow> = new Map();
   #onWritten: () => void = () => undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -43,12 +42,12 @@ export class KvStore implements Store {
   constructor(driver: KvDriver, runId: string) {
     this.#driver = driver;
     this.#alarm = new Alarm(driver, runId);
-    this.reader = readerOver((read) => this.#inTurn(async () => await read((await this.#rows()).store.reader)));
+    this.reader = readerOver((read) => this.#enqueue(async () => await read((await this.#rows()).store.reader)));
   }
 
   async open(world: StoreWorld): Promise<void> {
     this.#world = world;
-    await this.#inTurn(() => this.#rows());
+    await this.#enqueue(() => this.#rows());
   }
 
   now(): number {
@@ -56,14 +55,14 @@ export class KvStore implements Store {
     return this.#world.now();
   }
 
-  /** What transactions have kept. */
+  /** The values that transactions have stored. */
   async data(): Promise<ReadonlyMap<string, unknown>> {
-    return await this.#inTurn(async () => (await this.#rows()).store.data);
+    return await this.#enqueue(async () => (await this.#rows()).store.data);
   }
 
-  /** Whether there is nothing to do until a time comes or something is posted; runs that nobody here can run count for nothing. */
+  /** Whether no run has work until a time passes or a post arrives. Runs of workflows for which `knows` is false are ignored. */
   async isIdle(knows: (workflow: WorkflowRef) => boolean): Promise<boolean> {
-    return await this.#inTurn(async () => {
+    return await this.#enqueue(async () => {
       const { memory } = (await this.#rows()).rows;
       if (this.#alarm.isWorking) return false;
       const now = this.now();
@@ -74,23 +73,23 @@ export class KvStore implements Store {
     });
   }
 
-  /** When somebody has to look at it: what the alarm is set to, where nobody works here. */
-  async lookAt(): Promise<number | null> {
-    return await this.#inTurn(async () => {
+  /** The time at which the namespace must be opened again, if no worker is executing a run. Null if there is none. */
+  async nextWakeAt(): Promise<number | null> {
+    return await this.#enqueue(async () => {
       await this.#rows();
       return this.#alarm.at(this.now());
     });
   }
 
-  /** Calls back after each write; one listener at a time. */
+  /** Calls `listener` after each write. Replaces the previous listener. */
   onWritten(listener: () => void): void {
     this.#onWritten = listener;
   }
 
-  /** Forgets what is in memory: the next call reads it again. Workers are remembered, they live in this process. */
+  /** Discards the rows in memory; the next call loads them. Worker rows are kept, because workers live in this process. */
   async forget(): Promise<void> {
-    await this.#inTurn(async () => {
-      this.#held = null;
+    await this.#enqueue(async () => {
+      this.#loaded = null;
     });
   }
 
@@ -98,7 +97,7 @@ export class KvStore implements Store {
     return this.#write((store) => store.commit(batch));
   }
 
-  claim(request: ClaimRequest): Promise<readonly Run[]> {
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     return this.#write((store) => store.claim(request));
   }
 
@@ -114,13 +113,18 @@ export class KvStore implements Store {
     return this.#read((store) => store.nextDueAt(worker, workflows));
   }
 
-  load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return this.#read((store) => store.load(runId, afterSeq));
+  load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
+    return this.#read((store) => store.load(runId, afterSeq, afterEntry));
   }
 
-  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     this.#alarm.leaseMs = leaseMs;
-    return this.#write((store) => store.heartbeat(worker, leaseMs, workflows));
+    return this.#write((store) => store.heartbeat(worker, leaseMs, workflows, lapsed));
   }
 
   retire(worker: string): Promise<void> {
@@ -142,11 +146,11 @@ export class KvStore implements Store {
   }
 
   #read<T>(call: (store: ProcessStore) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => await call((await this.#rows()).store));
+    return this.#enqueue(async () => await call((await this.#rows()).store));
   }
 
   #write<T>(call: (store: ProcessStore) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const { store, rows } = await this.#rows();
       try {
         const answer = await call(store);
@@ -154,7 +158,7 @@ export class KvStore implements Store {
         this.#onWritten();
         return answer;
       } catch (error) {
-        this.#held = null;
+        this.#loaded = null;
         throw error;
       }
     });
@@ -162,56 +166,56 @@ export class KvStore implements Store {
 
   async #flush(writes: readonly KvWrite[]): Promise<void> {
     try {
-      await this.#alarm.before(this.now());
+      await this.#alarm.beforeWrite(this.now());
       if (writes.length > 0) await this.#driver.batch(writes);
-      await this.#alarm.after(this.now());
+      await this.#alarm.afterWrite(this.now());
     } catch (error) {
       throw unavailable(error);
     }
   }
 
-  /** One call after the other, whatever becomes of those before. */
-  #inTurn<T>(call: () => Promise<T>): Promise<T> {
+  /** Runs calls one after another, even if one fails. */
+  #enqueue<T>(call: () => Promise<T>): Promise<T> {
     const answer = this.#queue.then(call);
     this.#queue = answer.catch(() => undefined);
     return answer;
   }
 
-  async #rows(): Promise<Held> {
-    if (this.#held !== null) return this.#held;
+  async #rows(): Promise<LoadedRows> {
+    if (this.#loaded !== null) return this.#loaded;
     this.#alarm.forget();
-    const rows = await loadRows(this.#driver, (runId, head) => this.#alarm.note(runId, head)).catch(
+    const rows = await loadRows(this.#driver, (runId, head) => this.#alarm.update(runId, head)).catch(
       (error: unknown) => {
         throw unavailable(error);
       },
     );
     for (const [id, row] of this.#workers) rows.memory.workers.rows.set(id, row);
     this.#workers = rows.memory.workers.rows;
-    declareDead(rows);
+    expireUnknownOwners(rows);
     const store = new ProcessStore(rows.memory, new RecordingTables(rows));
     await store.open({ now: () => this.now(), every: () => () => undefined });
     store.watch((hint) => {
       for (const listener of this.#listeners) listener(hint);
     });
-    this.#held = { rows, store };
-    return this.#held;
+    this.#loaded = { rows, store };
+    return this.#loaded;
   }
 }
 
-/** Who owns a run and was never heard of here has died: workers live in the process that has the namespace. */
-function declareDead({ memory }: RecordedRows): void {
+/** Workers live in the process that has the namespace. So an owner without a row in memory belongs to a process that died. */
+function expireUnknownOwners({ memory }: RecordedRows): void {
   for (const { head } of memory.memoryRuns.values()) {
     if (head.owner !== null && memory.workers.expiresAt(head.owner) === null) memory.workers.save(head.owner, 0);
   }
 }
 
-/** What the host's storage throws says nothing of what it has done. */
+/** An error of the driver does not reveal whether the write took effect. */
 function unavailable(error: unknown): StoreError {
   const why = error instanceof Error ? error.message : String(error);
-  return new StoreError("STORE_UNAVAILABLE", "unknown", `the driver failed: ${why}`, { cause: error });
+  return new StoreError("STORE_UNAVAILABLE", "unknown", `the key-value driver failed: ${why}`, { cause: error });
 }
 
-/** A reader each of whose calls is made by `through`. */
+/** Returns a reader that passes each call to `through`. */
 export function readerOver(through: <T>(read: (reader: Reader) => Promise<T>) => Promise<T>): Reader {
   return {
     get: (runId) => through((reader) => reader.get(runId)),

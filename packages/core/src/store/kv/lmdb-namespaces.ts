@@ -1,24 +1,28 @@
+import { kinds, readArgument } from "../../model/option-check.ts";
 import type { KvDriver, KvEntry, KvWrite } from "./kv-driver.ts";
 import { type AlarmRow, afterPrefix, DriversByRun, earliestFirst, type Namespaces } from "./namespaces.ts";
 import { decodeTuple, encodeTuple } from "./tuple.ts";
 
-/** The part of a database of the package `lmdb` that is used: opened with `keyEncoding: "binary"` and `encoding: "binary"`. */
+/** The part of an `lmdb` database that Pawl uses. Open it with `keyEncoding: "binary"` and `encoding: "binary"`. */
 export interface LmdbDatabase {
   get(key: Uint8Array): Uint8Array | undefined;
   put(key: Uint8Array, value: Uint8Array): Promise<boolean>;
   remove(key: Uint8Array): Promise<boolean>;
   getRange(range: { start: Uint8Array; end: Uint8Array }): Iterable<{ key: Uint8Array; value: Uint8Array }>;
-  /** All that is put and removed in it is there or nothing of it. */
+  /** Applies all changes of `work`, or none. */
   transaction<Value>(work: () => Value): Promise<Value>;
-  /** Resolves when what was committed is on the disk. */
+  /** Resolves when committed changes are on disk. */
   readonly flushed: Promise<unknown>;
 }
 
 const ROWS = 1;
 const ALARMS = 2;
 
-/** Namespaces in one LMDB database. Keys are at most 1,978 bytes long there; what is longer is refused by it. */
+const DATABASE = kinds.withMethods("a database of the package lmdb", "get", "put", "remove", "getRange", "transaction");
+
+/** Stores namespaces in one LMDB database. LMDB rejects keys above 1,978 bytes. */
 export function lmdbNamespaces(database: LmdbDatabase): Namespaces {
+  readArgument(DATABASE, database, "database");
   const drivers = new DriversByRun((runId) => new LmdbDriver(database, runId));
   return {
     driver: (runId) => drivers.get(runId),
@@ -35,7 +39,7 @@ export function lmdbNamespaces(database: LmdbDatabase): Namespaces {
 
 class LmdbDriver implements KvDriver {
   readonly #database: LmdbDatabase;
-  /** Before every key of the run. */
+  /** The prefix of all keys of the run. */
   readonly #prefix: Uint8Array;
   readonly #alarm: Uint8Array;
 
@@ -74,7 +78,7 @@ class LmdbDriver implements KvDriver {
   async batch(writes: readonly KvWrite[]): Promise<void> {
     await this.#durably(() => {
       for (const { key, value } of writes) {
-        // What is asked for in a transaction is done with it: its own promise says no more.
+        // The transaction's promise covers these operations.
         void (value === null ? this.#database.remove(this.#keyOf(key)) : this.#database.put(this.#keyOf(key), value));
       }
     });

@@ -20,16 +20,14 @@ type StoredRecord = Omit<JournalRecord, "seq" | "location"> & { readonly path: r
 const NO_NUMBERS: Numbers = { runs: 0, events: 0, letters: 0, places: 0 };
 const TEXT = new TextDecoder();
 
-/** Everything that a namespace holds, in memory. */
+/** Loads all rows of a namespace into memory. */
 export async function loadRows(driver: KvDriver, onRow: RecordedRows["onRow"]): Promise<RecordedRows> {
   const meta = new Map(
     await rowsOf<unknown>(driver, KEYS.meta).then((rows) => rows.map(({ key, value }) => [key[1], value])),
   );
   const format = meta.get("format") ?? FORMAT;
   if (format !== FORMAT) {
-    throw new TypeError(
-      `the namespace holds rows of format ${String(format)}, and this version reads format ${FORMAT}`,
-    );
+    throw new TypeError(`the namespace has format ${String(format)}; this version supports format ${FORMAT}`);
   }
   const numbers = { ...NO_NUMBERS, ...(meta.get("numbers") as Partial<Numbers> | undefined) };
   const changes = new ChangeLog();
@@ -39,8 +37,8 @@ export async function loadRows(driver: KvDriver, onRow: RecordedRows["onRow"]): 
   const memory = new MemoryTables(numbers);
   const rows = new RecordedRows({ memory, changes, names, onRow, places: new Map(), numbers });
   const memoryRuns = await loadRuns(driver, rows);
-  await loadBelongings(driver, rows, memoryRuns);
-  await loadRest(driver, rows);
+  await loadJournalsAndInboxes(driver, rows, memoryRuns);
+  await loadSharedRows(driver, rows);
   return rows;
 }
 
@@ -71,7 +69,7 @@ async function loadRuns(driver: KvDriver, rows: RecordedRows): Promise<ReadonlyM
   return memoryRuns;
 }
 
-async function loadBelongings(
+async function loadJournalsAndInboxes(
   driver: KvDriver,
   { names, memory }: RecordedRows,
   memoryRuns: ReadonlyMap<TupleItem | undefined, MemoryRun>,
@@ -93,7 +91,7 @@ async function loadBelongings(
   }
 }
 
-async function loadRest(driver: KvDriver, { memory }: RecordedRows): Promise<void> {
+async function loadSharedRows(driver: KvDriver, { memory }: RecordedRows): Promise<void> {
   for (const { value } of await rowsOf<EventRow>(driver, KEYS.event)) memory.events.save(value);
   for (const { key, value } of await rowsOf<LetterRow>(driver, KEYS.letter)) {
     memory.letters.load({ n: Number(key[1]), letter: value });

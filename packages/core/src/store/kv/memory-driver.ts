@@ -1,22 +1,28 @@
+import { checkRunId } from "../../model/names.ts";
+import { kinds, readArgument } from "../../model/option-check.ts";
 import type { KvDriver, KvEntry, KvWrite } from "./kv-driver.ts";
 import { type AlarmRow, earliestFirst, type Namespaces } from "./namespaces.ts";
 import { compareBytes, startsWith } from "./tuple.ts";
 
-/** A namespace in this process's memory, and the alarm that was set. For tests, and for hosts that keep runs elsewhere. */
+const ENTRIES = kinds.list(kinds.record<KvEntry>("the entry", { key: kinds.bytes, value: kinds.bytes }), {
+  max: Number.MAX_SAFE_INTEGER,
+});
+
+/** A namespace in the memory of this process. For tests, and for hosts that store the entries elsewhere. */
 export interface MemoryDriver extends KvDriver {
-  /** Epoch ms; null where none is set. */
+  /** The alarm that is set. Null if there is none. */
   readonly alarm: AlarmRow | null;
-  /** A copy of what is there, in order. */
+  /** Returns a copy of all entries, sorted by key. */
   entries(): readonly KvEntry[];
 }
 
 export function memoryDriver(entries: readonly KvEntry[] = []): MemoryDriver {
-  return new ProcessDriver(entries);
+  return new ProcessDriver(readArgument(ENTRIES, entries, "entries"));
 }
 
-/** Each method does its work before it returns, so a batch is atomic, and as durable as the process. */
+/** Each method completes synchronously, so a batch is atomic. Data lives as long as the process. */
 class ProcessDriver implements MemoryDriver {
-  /** By key, as text with a character for each byte; such text sorts as the bytes do. */
+  /** Keys are texts with one character per byte, which sort as the bytes do. */
   readonly #values = new Map<string, KvEntry>();
   #alarm: AlarmRow | null = null;
 
@@ -81,12 +87,12 @@ function copyOf({ key, value }: KvEntry): KvEntry {
   return { key: key.slice(), value: value.slice() };
 }
 
-/** Namespaces in this process's memory. */
+/** Stores namespaces in the memory of this process. */
 export function memoryNamespaces(): Namespaces {
   const drivers = new Map<string, MemoryDriver>();
   return {
     driver(runId) {
-      const driver = drivers.get(runId) ?? memoryDriver();
+      const driver = drivers.get(checkRunId(runId)) ?? memoryDriver();
       drivers.set(runId, driver);
       return driver;
     },

@@ -1,13 +1,13 @@
 import type { ChangeLog } from "./change-log.ts";
 import { KEYS } from "./keys.ts";
 
-/** A segment of a location: the number of its name, or with how often it was used before; or the number of a round alone. */
-export type Segment = number | readonly [name: number, use: number] | readonly [round: number];
+/** A segment of a location: the number of its name, or that number and the `#n` of a repeated name, or the number of an iteration. */
+export type Segment = number | readonly [name: number, use: number] | readonly [iteration: number];
 
-const ROUND = /^~(0|[1-9]\d*)$/;
+const ITERATION = /^~(0|[1-9]\d*)$/;
 const USED_AGAIN = /^(.*)#([1-9]\d*)$/s;
 
-/** Names by number, each stored once, however many records have it in their location. */
+/** Numbers names, so that each is stored once, even if many records have it in their location. */
 export class NameRegistry {
   readonly #names: string[] = [];
   readonly #numbers = new Map<string, number>();
@@ -17,7 +17,7 @@ export class NameRegistry {
     this.#changes = changes;
   }
 
-  /** In the order of their numbers. */
+  /** Called in ascending order of numbers. */
   load(name: string): void {
     this.#numbers.set(name, this.#names.length);
     this.#names.push(name);
@@ -25,8 +25,8 @@ export class NameRegistry {
 
   segments(location: string): readonly Segment[] {
     return location.split("/").map((segment) => {
-      const round = ROUND.exec(segment)?.[1];
-      if (round !== undefined && Number.isSafeInteger(Number(round))) return [Number(round)];
+      const iteration = ITERATION.exec(segment)?.[1];
+      if (iteration !== undefined && Number.isSafeInteger(Number(iteration))) return [Number(iteration)];
       const [, name, use] = USED_AGAIN.exec(segment) ?? [];
       if (name === undefined || !Number.isSafeInteger(Number(use))) return this.#number(segment);
       return [this.#number(name), Number(use)];
@@ -45,7 +45,7 @@ export class NameRegistry {
 
   #name(number: number): string {
     const name = this.#names[number];
-    if (name === undefined) throw new Error(`there is no name ${number}`);
+    if (name === undefined) throw new Error(`name ${number} not found in the name registry`);
     return name;
   }
 

@@ -1,6 +1,7 @@
+import { checkRunId } from "../../model/names.ts";
 import type { KvDriver } from "./kv-driver.ts";
 
-/** An alarm that is set. */
+/** An alarm of a run. */
 export interface AlarmRow {
   readonly runId: string;
   /** Epoch ms. */
@@ -9,13 +10,13 @@ export interface AlarmRow {
 
 /** Storage for many runs: a namespace for each, and the alarms of all. */
 export interface Namespaces {
-  /** The namespace of a run; the same driver each time, while somebody has it. */
+  /** Returns the driver of a run's namespace. Returns the same driver while it is referenced. */
   driver(runId: string): KvDriver;
-  /** The alarms that are set, the earliest first. */
+  /** Returns all alarms, earliest first. */
   alarms(): Promise<readonly AlarmRow[]>;
 }
 
-/** One driver a run, for as long as somebody has it: who works on a namespace is known by its driver. */
+/** Caches one driver per run while it is referenced. The driver identifies the namespace within the process. */
 export class DriversByRun {
   readonly #drivers = new Map<string, WeakRef<KvDriver>>();
   readonly #create: (runId: string) => KvDriver;
@@ -25,7 +26,7 @@ export class DriversByRun {
   }
 
   get(runId: string): KvDriver {
-    const known = this.#drivers.get(runId)?.deref();
+    const known = this.#drivers.get(checkRunId(runId))?.deref();
     if (known !== undefined) return known;
     for (const [id, reference] of this.#drivers) if (reference.deref() === undefined) this.#drivers.delete(id);
     const driver = this.#create(runId);
@@ -38,7 +39,7 @@ export function earliestFirst(alarms: readonly AlarmRow[]): readonly AlarmRow[] 
   return [...alarms].sort((left, right) => left.at - right.at || (left.runId < right.runId ? -1 : 1));
 }
 
-/** The first key after all that begin with these bytes; null: there is none. */
+/** Returns the first key after all keys with this prefix. Null if there is none. */
 export function afterPrefix(prefix: Uint8Array): Uint8Array | null {
   const last = prefix.findLastIndex((byte) => byte !== 0xff);
   if (last < 0) return null;

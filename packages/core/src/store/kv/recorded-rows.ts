@@ -5,17 +5,17 @@ import type { ChangeLog } from "./change-log.ts";
 import { KEYS } from "./keys.ts";
 import type { NameRegistry } from "./name-registry.ts";
 
-/** The largest numbers that rows and subscriptions have had. */
+/** The largest numbers given to rows and subscriptions so far. */
 export type Numbers = UsedNumbers & { readonly places: number };
 
-/** Rows in memory, and changes of what is to be written of them. */
+/** The rows in memory, and the changes that are not written yet. */
 export class RecordedRows {
   readonly memory: MemoryTables;
   readonly changes: ChangeLog;
   readonly names: NameRegistry;
-  /** Told of each change of a run's row; null: the run is gone. */
+  /** Called after each change of a run's row. `head` is null if the run was removed. */
   readonly onRow: (runId: string, head: RunHead | null) => void;
-  /** Since when, in order, each run is subscribed to each of its topics, by the run's number. */
+  /** By the run's number: the place of each of its topic subscriptions in the order of all subscriptions. */
   readonly places: Map<number, Map<string, number>>;
   #numbers: Numbers;
 
@@ -30,7 +30,7 @@ export class RecordedRows {
     this.#numbers = parts.numbers;
   }
 
-  /** A number was given: it is not given again, even if what has it goes. */
+  /** Stores that a number was used. It is not used again, even after its row was removed. */
   used(kind: keyof Numbers, number: number): void {
     this.#numbers = { ...this.#numbers, [kind]: Math.max(number, this.#numbers[kind]) };
     this.changes.put([KEYS.meta, "numbers"], () => this.#numbers);

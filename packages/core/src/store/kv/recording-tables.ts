@@ -33,14 +33,14 @@ import { type MemoryRun, memoryRunOf } from "../memory/memory-run.ts";
 import { KEYS } from "./keys.ts";
 import type { RecordedRows } from "./recorded-rows.ts";
 
-/** What transactions keep is stored as any other value, of whatever size. */
+/** Encodes the values that transactions store. Their size is unlimited. */
 export const DATA_CODEC = createCodec(null, {
   bytesMax: Number.MAX_SAFE_INTEGER,
   warnBytes: Number.MAX_SAFE_INTEGER,
   onLarge: () => undefined,
 });
 
-/** The tables in memory; each change of them is noted. Workers live as long as their process, so nothing is noted of them. */
+/** Tables in memory that log every change. Workers live as long as their process, so their rows are not logged. */
 export class RecordingTables implements Tables {
   readonly runs: RecordingRunTable;
   readonly journal: RecordingJournalTable;
@@ -68,7 +68,7 @@ export class RecordingTables implements Tables {
     const { memory, changes } = this.#rows;
     return memory.transactRecording(code, {
       check: (key, value) => void DATA_CODEC.encode(value, `value of ${key}`),
-      note(key) {
+      onChange(key) {
         if (!memory.data.has(key)) changes.remove([KEYS.data, key]);
         else changes.put([KEYS.data, key], () => DATA_CODEC.encode(memory.data.get(key), `value of ${key}`));
       },
@@ -90,13 +90,13 @@ class RecordingEventTable implements EventTable {
   insert(event: Omit<EventRow, "n">): EventRow {
     const row = this.#rows.memory.events.insert(event);
     this.#rows.used("events", row.n);
-    this.#note(row);
+    this.#log(row);
     return row;
   }
 
   save(event: EventRow): void {
     this.#rows.memory.events.save(event);
-    this.#note(event);
+    this.#log(event);
   }
 
   remove(event: EventRow): void {
@@ -120,15 +120,15 @@ class RecordingEventTable implements EventTable {
     return this.#rows.memory.events.expired(now, limit);
   }
 
-  removeBefore(before: number, limit: number): number {
+  removeBefore(time: number, limit: number): number {
     const { events } = this.#rows.memory;
-    const had = [...events.all()];
-    const removed = events.removeBefore(before, limit);
-    for (const event of had) if (events.get(event.id) === null) this.#rows.changes.remove([KEYS.event, event.n]);
+    const before = [...events.all()];
+    const removed = events.removeBefore(time, limit);
+    for (const event of before) if (events.get(event.id) === null) this.#rows.changes.remove([KEYS.event, event.n]);
     return removed;
   }
 
-  #note(event: EventRow): void {
+  #log(event: EventRow): void {
     this.#rows.changes.put([KEYS.event, event.n], () => event);
   }
 }
@@ -159,11 +159,11 @@ class RecordingLetterTable implements LetterTable {
     if (row !== null) this.#rows.changes.remove([KEYS.letter, row.n]);
   }
 
-  removeBefore(before: number, limit: number): number {
+  removeBefore(time: number, limit: number): number {
     const { letters } = this.#rows.memory;
-    const had = [...letters.all()];
-    const removed = letters.removeBefore(before, limit);
-    for (const { n, letter } of had) {
+    const before = [...letters.all()];
+    const removed = letters.removeBefore(time, limit);
+    for (const { n, letter } of before) {
       if (letters.get(letter.id) === null) this.#rows.changes.remove([KEYS.letter, n]);
     }
     return removed;
@@ -217,7 +217,7 @@ class RecordingDocumentTable implements DocumentTable {
   }
 }
 
-/** A record as it is stored: its location as numbers of names, its seq in the key. */
+/** Returns a record as it is stored: its location as numbers of names. Its seq is in the key. */
 export function storedRecord(
   rows: Pick<RecordedRows, "names">,
   { seq: _seq, location, ...rest }: JournalRecord,
@@ -238,47 +238,47 @@ export class RecordingJournalTable implements JournalTable {
 
   append(head: RunHead, records: readonly JournalRecord[]): void {
     this.#rows.memory.journal.append(head, records);
-    this.#note(head, records);
+    this.#log(head, records);
   }
 
   fill(head: RunHead, records: readonly JournalRecord[]): void {
     this.#rows.memory.journal.fill(head, records);
-    this.#note(head, records);
+    this.#log(head, records);
   }
 
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     if (!this.#rows.memory.journal.appendGuarded(runId, epoch, records)) return false;
     const memoryRun = this.#rows.memory.memoryRuns.get(runId);
-    if (memoryRun !== undefined) this.#note(memoryRun.head, records);
+    if (memoryRun !== undefined) this.#log(memoryRun.head, records);
     return true;
   }
 
   cut(head: RunHead, seqMax: number): void {
-    this.#forget(head, (seq) => seq <= seqMax);
+    this.#logRemovals(head, (seq) => seq <= seqMax);
     this.#rows.memory.journal.cut(head, seqMax);
   }
 
   cutAfter(head: RunHead, seqMax: number): void {
-    this.#forget(head, (seq) => seq > seqMax);
+    this.#logRemovals(head, (seq) => seq > seqMax);
     this.#rows.memory.journal.cutAfter(head, seqMax);
   }
 
   trim(head: RunHead, range: SeqRange): void {
-    this.#forget(head, (seq) => seq >= range.from && seq <= range.to);
+    this.#logRemovals(head, (seq) => seq >= range.from && seq <= range.to);
     this.#rows.memory.journal.trim(head, range);
   }
 
-  /** The names are looked up at once, so that those that are new are written with the record. */
-  #note(head: RunHead, records: readonly JournalRecord[]): void {
+  /** Looks up names at once, so that new names are written together with the record. */
+  #log(head: RunHead, records: readonly JournalRecord[]): void {
     for (const record of records) {
       const stored = storedRecord(this.#rows, record);
       this.#rows.changes.put([KEYS.journal, head.key, record.seq], () => stored);
     }
   }
 
-  #forget(head: RunHead, goes: (seq: number) => boolean): void {
+  #logRemovals(head: RunHead, isRemoved: (seq: number) => boolean): void {
     for (const { seq } of memoryRunOf(this.#rows.memory.memoryRuns, head).journal.after(0)) {
-      if (goes(seq)) this.#rows.changes.remove([KEYS.journal, head.key, seq]);
+      if (isRemoved(seq)) this.#rows.changes.remove([KEYS.journal, head.key, seq]);
     }
   }
 }
@@ -291,11 +291,11 @@ export class RecordingInboxTable implements InboxTable {
   }
 
   add(head: RunHead, entry: InboxEntry): boolean {
-    return this.#note(head, entry, this.#rows.memory.inbox.add(head, entry));
+    return this.#log(head, entry, this.#rows.memory.inbox.add(head, entry));
   }
 
   restore(head: RunHead, entry: InboxEntry): boolean {
-    return this.#note(head, entry, this.#rows.memory.inbox.restore(head, entry));
+    return this.#log(head, entry, this.#rows.memory.inbox.restore(head, entry));
   }
 
   knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean {
@@ -316,12 +316,12 @@ export class RecordingInboxTable implements InboxTable {
     this.#rows.memory.inbox.takeAll(head);
   }
 
-  forgetBefore(before: number, limit: number): number {
+  forgetBefore(time: number, limit: number): number {
     const memoryRuns = [...this.#rows.memory.memoryRuns.values()];
-    const had = memoryRuns.map((memoryRun) => [...memoryRun.known.keys()]);
-    const forgotten = this.#rows.memory.inbox.forgetBefore(before, limit);
+    const before = memoryRuns.map((memoryRun) => [...memoryRun.known.keys()]);
+    const forgotten = this.#rows.memory.inbox.forgetBefore(time, limit);
     for (const [index, memoryRun] of memoryRuns.entries()) {
-      for (const key of had[index] ?? [])
+      for (const key of before[index] ?? [])
         if (!memoryRun.known.has(key)) this.#rows.changes.remove(knownKey(memoryRun, key));
     }
     return forgotten;
@@ -334,7 +334,7 @@ export class RecordingInboxTable implements InboxTable {
     this.#rows.memory.inbox.removeAll(head);
   }
 
-  #note(head: RunHead, entry: InboxEntry, isAdded: boolean): boolean {
+  #log(head: RunHead, entry: InboxEntry, isAdded: boolean): boolean {
     if (!isAdded) return false;
     const { n, at } = entry;
     this.#rows.changes.put([KEYS.inbox, head.key, n], () => entry);
@@ -393,7 +393,7 @@ export class RecordingTopicTable implements TopicTable {
   }
 }
 
-/** The rows of runs in memory, with a note of each change. */
+/** Run rows in memory. Every change is logged. */
 export class RecordingRunTable implements RunTable {
   readonly #rows: RecordedRows;
 

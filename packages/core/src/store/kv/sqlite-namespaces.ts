@@ -1,7 +1,8 @@
+import { kinds, readArgument } from "../../model/option-check.ts";
 import type { KvDriver, KvEntry, KvWrite } from "./kv-driver.ts";
 import { type AlarmRow, afterPrefix, DriversByRun, type Namespaces } from "./namespaces.ts";
 
-/** The part of `node:sqlite`, better-sqlite3 and @photostructure/sqlite that is used. The caller opens and closes it. */
+/** The part of `node:sqlite`, better-sqlite3 and @photostructure/sqlite that Pawl uses. The caller opens and closes the connection. */
 export interface SqliteConnection {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteQuery;
@@ -22,8 +23,11 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS pawl_alarm (run TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
-/** Namespaces in one SQLite file. The connection is yours, and has no other transaction open while a run works. */
+const CONNECTION = kinds.withMethods("an open SQLite connection", "exec", "prepare");
+
+/** Stores namespaces in one SQLite file. The caller must not open a transaction on the connection while a run is executed. */
 export function sqliteNamespaces(connection: SqliteConnection): Namespaces {
+  readArgument(CONNECTION, connection, "connection");
   connection.exec(SCHEMA);
   const drivers = new DriversByRun((runId) => new SqliteDriver(connection, runId));
   const alarms = connection.prepare("SELECT run AS runId, at FROM pawl_alarm ORDER BY at, run");
@@ -33,7 +37,7 @@ export function sqliteNamespaces(connection: SqliteConnection): Namespaces {
   };
 }
 
-/** Every call is done when it returns: no two batches are under way at a time. */
+/** Every call completes synchronously, so batches never overlap. */
 class SqliteDriver implements KvDriver {
   readonly #connection: SqliteConnection;
   readonly #run: string;
@@ -106,7 +110,7 @@ class SqliteDriver implements KvDriver {
   }
 }
 
-/** Some drivers give Buffers, whose bytes may lie in memory that others use. */
+/** Copies bytes. Some drivers return Buffers that share memory. */
 function plainBytes(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
 }

@@ -3,7 +3,7 @@ import { pack, unpack } from "fdb-tuple";
 import { describe, expect, test } from "vitest";
 import { compareBytes, decodeTuple, encodeTuple, type TupleItem } from "./tuple.ts";
 
-/** Text of whole characters: half of a pair can't be written as UTF-8. */
+/** Text without halves of surrogate pairs, which UTF-8 cannot represent. */
 const text = fc.string({ unit: "binary" }).filter((each) => Buffer.from(each).toString() === each);
 const number = fc.oneof(
   fc.integer(),
@@ -58,9 +58,9 @@ describe("tuples", () => {
     fc.assert(fc.property(tuple, tuple, begins));
   });
 
-  test("decoding rejects bytes that are no tuple", () => {
+  test("decoding rejects invalid bytes", () => {
     for (const bytes of [[0x02, 0x61], [0x16, 1], [0x21, 1, 2], [0x05, 0x15, 1], [0xff], [0x30]]) {
-      expect(() => decodeTuple(Uint8Array.from(bytes))).toThrow(/are no tuple/);
+      expect(() => decodeTuple(Uint8Array.from(bytes))).toThrow(/invalid tuple/);
     }
     expect(() => decodeTuple(Uint8Array.from([0x02, 0xff, 0x00]))).toThrow();
   });

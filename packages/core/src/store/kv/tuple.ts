@@ -1,6 +1,10 @@
+import { PawlError } from "../../model/errors.ts";
+import { kinds, notAllowed, readArgument } from "../../model/option-check.ts";
+import { textOf } from "../../model/payload-values.ts";
+
 /**
- * Lists of values as bytes that sort as the values do, in the order of FoundationDB's tuple layer: null, bytes, text, lists,
- * whole numbers, other numbers, false, true. A list that begins with another begins with its bytes.
+ * Encodes lists of values as bytes in the format of FoundationDB's tuple layer. The bytes sort as the values do: null, bytes, text,
+ * lists, integers, other numbers, false, true. If a list starts with another list, so do its bytes.
  */
 export type TupleItem = null | boolean | number | string | Uint8Array | readonly TupleItem[];
 
@@ -14,7 +18,7 @@ const CODE = {
   no: 0x26,
   yes: 0x27,
 } as const;
-/** A zero byte in bytes or text, so that it does not end them. */
+/** Follows a zero byte in bytes or text, which would otherwise end them. */
 const ESCAPED_ZERO = 0xff;
 const INT_BYTES_MAX = 7;
 
@@ -23,7 +27,12 @@ const FROM_TEXT = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function encodeTuple(items: readonly TupleItem[]): Uint8Array {
   const out: number[] = [];
-  for (const item of items) write(out, item, "top");
+  try {
+    for (const item of items) write(out, item, "top");
+  } catch (cause) {
+    if (cause instanceof PawlError) throw cause;
+    throw new PawlError("PAYLOAD_UNSUPPORTED", `a tuple must be a list of values; ${textOf(cause)}`, { cause });
+  }
   return Uint8Array.from(out);
 }
 
@@ -34,10 +43,13 @@ function write(out: number[], item: TupleItem, where: "top" | "inside"): void {
   else if (typeof item === "number") writeNumber(out, item);
   else if (typeof item === "string") writeBytes(out, CODE.text, TEXT.encode(item));
   else if (item instanceof Uint8Array) writeBytes(out, CODE.bytes, item);
-  else {
+  else if (Array.isArray(item)) {
     out.push(CODE.list);
     for (const inner of item) write(out, inner, "inside");
     out.push(0);
+  } else {
+    const allowed = "null, a boolean, a number, text, bytes or a list of them";
+    throw notAllowed("item of a tuple", allowed, item, "PAYLOAD_UNSUPPORTED");
   }
 }
 
@@ -50,7 +62,7 @@ function writeBytes(out: number[], code: number, bytes: Uint8Array): void {
   out.push(0);
 }
 
-/** The bytes of a negative number are turned, so that a larger one sorts first. */
+/** The bytes of a negative number are inverted, so that larger numbers sort later. */
 function writeNumber(out: number[], value: number): void {
   if (!Number.isSafeInteger(value) || Object.is(value, -0)) {
     writeDouble(out, value);
@@ -67,7 +79,7 @@ function writeNumber(out: number[], value: number): void {
   }
 }
 
-/** A negative number sorts the other way round, so all of its bits are turned; of others only the sign is. */
+/** All bits of a negative number are inverted; of other numbers only the sign is. So larger numbers sort later. */
 function writeDouble(out: number[], value: number): void {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setFloat64(0, value);
@@ -75,13 +87,19 @@ function writeDouble(out: number[], value: number): void {
   out.push(CODE.double, ...bytes.map((byte, at) => (isNegative ? byte ^ 0xff : at === 0 ? byte ^ 0x80 : byte)));
 }
 
-/** Throws where the bytes are no such list. */
+/** Throws a TypeError if the bytes are not an encoded list. */
 export function decodeTuple(bytes: Uint8Array): readonly TupleItem[] {
+  readArgument(kinds.bytes, bytes, "bytes");
   const items: TupleItem[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const { item, next } = read(bytes, at);
-    items.push(item);
-    at = next;
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      const { item, next } = read(bytes, at);
+      items.push(item);
+      at = next;
+    }
+  } catch (cause) {
+    if (cause instanceof PawlError) throw cause;
+    throw new PawlError("PAYLOAD_CORRUPT", `these ${bytes.length} bytes are no tuple: ${textOf(cause)}`, { cause });
   }
   return items;
 }
@@ -93,7 +111,7 @@ interface Read<Item> {
 
 function read(bytes: Uint8Array, at: number): Read<TupleItem> {
   const code = bytes[at];
-  if (code === undefined) throw wrong(bytes, at);
+  if (code === undefined) throw invalid(bytes, at);
   if (code >= CODE.zero - INT_BYTES_MAX && code <= CODE.zero + INT_BYTES_MAX) return readInt(bytes, at, code);
   switch (code) {
     case CODE.null:
@@ -113,13 +131,13 @@ function read(bytes: Uint8Array, at: number): Read<TupleItem> {
     case CODE.double:
       return readDouble(bytes, at + 1);
     default:
-      throw wrong(bytes, at);
+      throw invalid(bytes, at);
   }
 }
 
 function readInt(bytes: Uint8Array, at: number, code: number): Read<number> {
   const length = Math.abs(code - CODE.zero);
-  if (at + length >= bytes.length) throw wrong(bytes, at);
+  if (at + length >= bytes.length) throw invalid(bytes, at);
   const isNegative = code < CODE.zero;
   let size = 0;
   for (const byte of bytes.subarray(at + 1, at + 1 + length)) size = size * 256 + (isNegative ? 255 - byte : byte);
@@ -136,7 +154,7 @@ function readBytes(bytes: Uint8Array, start: number): Read<Uint8Array> {
       at += 1;
     } else return { item: Uint8Array.from(out), next: at + 1 };
   }
-  throw wrong(bytes, start);
+  throw invalid(bytes, start);
 }
 
 function readList(bytes: Uint8Array, start: number): Read<readonly TupleItem[]> {
@@ -151,22 +169,22 @@ function readList(bytes: Uint8Array, start: number): Read<readonly TupleItem[]> 
       at += 2;
     } else return { item: items, next: at + 1 };
   }
-  throw wrong(bytes, start);
+  throw invalid(bytes, start);
 }
 
 function readDouble(bytes: Uint8Array, start: number): Read<number> {
-  if (start + 8 > bytes.length) throw wrong(bytes, start);
+  if (start + 8 > bytes.length) throw invalid(bytes, start);
   const copy = bytes.slice(start, start + 8);
   const isNegative = ((copy[0] ?? 0) & 0x80) === 0;
-  const turned = copy.map((byte, at) => (isNegative ? byte ^ 0xff : at === 0 ? byte ^ 0x80 : byte));
-  return { item: new DataView(turned.buffer).getFloat64(0), next: start + 8 };
+  const bits = copy.map((byte, at) => (isNegative ? byte ^ 0xff : at === 0 ? byte ^ 0x80 : byte));
+  return { item: new DataView(bits.buffer).getFloat64(0), next: start + 8 };
 }
 
-function wrong(bytes: Uint8Array, at: number): Error {
-  return new TypeError(`these ${bytes.length} bytes are no tuple: byte ${at} does not fit`);
+function invalid(bytes: Uint8Array, at: number): PawlError {
+  return new PawlError("PAYLOAD_CORRUPT", `invalid tuple: unexpected byte ${at} of ${bytes.length}`);
 }
 
-/** -1, 0 or 1: how keys sort. */
+/** Compares keys bytewise. Returns -1, 0 or 1. */
 export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   const length = Math.min(left.length, right.length);
   for (let at = 0; at < length; at += 1) {

@@ -3,14 +3,14 @@ import type { ClaimableQuery } from "../../rules/tables.ts";
 import type { MemoryRun } from "./memory-run.ts";
 
 /**
- * When runs are due: one queue for each owner, and one for the runs of each version of a workflow that nobody owns. An entry is not taken out
- * when its run changes: its stamp says that it is stale, and it is dropped when it comes up or when too many have gathered.
+ * The due times of runs: one queue per owner, and one per workflow version for runs without an owner. An entry stays in its queue when
+ * its run changes. Its stamp is then outdated, and it is dropped when it reaches the top, or when too many entries have gathered.
  */
 export class DueQueues {
   readonly #owned = new Map<string, DueQueue>();
   readonly #free = new Map<string, DueQueue>();
 
-  note(memoryRun: MemoryRun): void {
+  update(memoryRun: MemoryRun): void {
     memoryRun.dueStamp += 1;
     const { owner, workflow, version, wakeAt } = memoryRun.head;
     if (wakeAt === null) return;
@@ -21,7 +21,7 @@ export class DueQueues {
     queue.push({ memoryRun, wakeAt, stamp: memoryRun.dueStamp });
   }
 
-  /** Due at `now`, the longest first, at most `limit`; nothing is taken out. */
+  /** Returns up to `limit` runs that are due at `now`, longest due first. */
   due(owner: string, now: number, limit: number): MemoryRun[] {
     return peek([this.#owned.get(owner)], now, limit);
   }
@@ -67,7 +67,7 @@ function peek(queues: readonly (DueQueue | undefined)[], now: number, limit: num
   return taken.map(({ entry }) => entry.memoryRun);
 }
 
-/** From the other end of the queues, which costs a look at each entry; only those with more than fits into a claim are asked so. */
+/** Like `peek`, but newest first. Reads every entry, so it is called only if more runs are due than one claim can take. */
 function newest(queues: readonly (DueQueue | undefined)[], now: number, limit: number): MemoryRun[] {
   const due = queues.flatMap((queue) => queue?.dueAt(now) ?? []);
   return due
@@ -84,7 +84,7 @@ function isBefore(left: DueEntry, right: DueEntry): boolean {
 
 const COMPACT_MIN = 64;
 
-/** A binary heap that passes over stale entries. */
+/** A binary heap that drops outdated entries. */
 class DueQueue {
   #heap: DueEntry[] = [];
   #compactAt = COMPACT_MIN;
@@ -143,7 +143,7 @@ class DueQueue {
   }
 }
 
-/** Sets by name: made when their first member comes, gone with their last. */
+/** Sets by name. A set exists while it has members. */
 export class SetsByName<Member> {
   readonly #sets = new Map<string, Set<Member>>();
 

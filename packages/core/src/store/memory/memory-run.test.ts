@@ -17,21 +17,29 @@ const record = fc.record<JournalRecord>({
 
 test("a memory run returns its records, whole or in parts, before and after records are dropped", () => {
   fc.assert(
-    fc.property(fc.array(record), fc.nat(30), fc.nat(30), fc.nat(30), (drafts, from, to, limit) => {
-      const journal = new Journal();
-      let kept = drafts.map((draft, index) => ({ ...draft, seq: index + 1 }));
-      for (const each of kept) journal.push(each);
-      for (let round = 0; round < 2; round++) {
-        expect(journal.after(0)).toEqual(kept);
-        expect(journal.length).toBe(kept.length);
-        expect(journal.newestSeq).toBe(kept.at(-1)?.seq ?? null);
-        expect(journal.after(from, limit)).toEqual(kept.filter(({ seq }) => seq > from).slice(0, limit));
-        expect(journal.after(journal.afterSeqOfLast(limit))).toEqual(limit === 0 ? [] : kept.slice(-limit));
-        journal.keep((seq) => seq < from || seq > to);
-        kept = kept.filter(({ seq }) => seq < from || seq > to);
-      }
-      journal.push({ ...drafts[0], seq: 99 } as JournalRecord);
-      expect(journal.newestSeq).toBe(99);
-    }),
+    fc.property(
+      fc.array(record),
+      fc.nat(30),
+      fc.nat(30),
+      fc.nat(30),
+      fc.boolean(),
+      (drafts, from, to, limit, trims) => {
+        const journal = new Journal();
+        let kept = drafts.map((draft, index) => ({ ...draft, seq: index + 1 }));
+        for (const each of kept) journal.push(each);
+        for (let round = 0; round < 2; round++) {
+          expect(journal.after(0)).toEqual(kept);
+          expect(journal.length).toBe(kept.length);
+          expect(journal.newestSeq).toBe(kept.at(-1)?.seq ?? null);
+          expect(journal.after(from, limit)).toEqual(kept.filter(({ seq }) => seq > from).slice(0, limit));
+          expect(journal.after(journal.afterSeqOfLast(limit))).toEqual(limit === 0 ? [] : kept.slice(-limit));
+          if (trims) journal.trim(from, to);
+          else journal.keep((seq) => seq < from || seq > to);
+          kept = kept.filter(({ seq }) => seq < from || seq > to);
+        }
+        journal.push({ ...drafts[0], seq: 99 } as JournalRecord);
+        expect(journal.newestSeq).toBe(99);
+      },
+    ),
   );
 });

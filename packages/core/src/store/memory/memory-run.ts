@@ -4,10 +4,10 @@ import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
 import { runOf } from "../../rules/run-head.ts";
 import type { RunHead } from "../../rules/tables.ts";
 
-/** An entry that a run has had. */
+/** The inbox entries that a run has received or still has, to detect duplicates. */
 type Known = Map<string, { readonly n: number; readonly at: number }>;
 
-/** One run in memory, with all that belongs to it. Most runs have no inbox and no topics: those are made when they are asked for. */
+/** A run in memory, with its journal and inbox. Most runs have no inbox and no topics, so these maps are created on first access. */
 export class MemoryRun {
   readonly tags: NewRun["tags"];
   readonly parent: NewRun["parent"];
@@ -16,7 +16,7 @@ export class MemoryRun {
   wait: Wait | null = null;
   outcome: Payload = null;
   readonly journal = new Journal();
-  /** Grows with each change of the head, so that what was noted about an earlier one is known to be stale. */
+  /** Grows with each change of the head. A due-queue entry with an older stamp is outdated. */
   dueStamp = 0;
   #inbox: Map<number, InboxEntry> | null = null;
   #known: Known | null = null;
@@ -35,7 +35,20 @@ export class MemoryRun {
     return this.#inbox;
   }
 
-  /** Every entry the run has had, by kind and id. */
+  /** Returns the entries after this number, without a look at the others. */
+  entriesAfter(after: number): readonly InboxEntry[] {
+    const entries = this.#inbox;
+    if (entries === null) return [];
+    if (this.head.inboxLast - after >= entries.size) return [...entries.values()].filter(({ n }) => n > after);
+    const found: InboxEntry[] = [];
+    for (let n = after + 1; n <= this.head.inboxLast; n += 1) {
+      const entry = entries.get(n);
+      if (entry !== undefined) found.push(entry);
+    }
+    return found;
+  }
+
+  /** Every entry that ever reached the inbox, by kind and id. */
   get known(): Known {
     this.#known ??= new Map();
     return this.#known;
@@ -56,7 +69,7 @@ export type MemoryRuns = Map<string, MemoryRun>;
 
 export function memoryRunOf(memoryRuns: MemoryRuns, head: Pick<RunHead, "id">): MemoryRun {
   const memoryRun = memoryRuns.get(head.id);
-  if (memoryRun === undefined) throw new Error(`run ${head.id} is not there`);
+  if (memoryRun === undefined) throw new Error(`run ${head.id} not found`);
   return memoryRun;
 }
 
@@ -64,27 +77,27 @@ export function runOfMemory({ head, input, tags, parent, wait, outcome }: Memory
   return runOf(head, { input, tags, parent, wait, outcome });
 }
 
-/** What can be said of most records without keeping it: it follows the one before, and a step has gone well at the first try. */
-type Manner = Pick<JournalRecord, "seq" | "kind" | "outcome" | "attempts" | "detail">;
+/** Fields that are omitted for a usual record: a successful step with one attempt, whose seq follows the previous one. */
+type UnusualFields = Pick<JournalRecord, "seq" | "kind" | "outcome" | "attempts" | "detail">;
 
 /**
- * The records of one run in the order of their seq, without an object for each: most runs of a store have ended and are only kept, and
- * objects, with a box for each of their times, take more than twice the memory.
+ * The records of one run in order of seq, without an object per record. Most runs of a store have ended, and objects with boxed times
+ * take more than twice the memory.
  */
 export class Journal {
-  /** Start and time of each. */
+  /** `startedAt` and `at` of each record. */
   #times: number[] | null = null;
-  /** Location and payload of each. */
+  /** Location and payload of each record. */
   #texts: Payload[] = [];
   #firstSeq = 1;
-  /** What is to be said of those that are not like most, by their place. */
-  #others: Map<number, Manner> | null = null;
+  /** The fields of unusual records, by index. */
+  #unusual: Map<number, UnusualFields> | null = null;
 
   get length(): number {
     return this.#texts.length / 2;
   }
 
-  /** Null: it holds no record. */
+  /** Null if there is no record. */
   get newestSeq(): number | null {
     return this.length === 0 ? null : this.#seqAt(this.length - 1);
   }
@@ -101,11 +114,11 @@ export class Journal {
     const index = this.length - 1;
     const isUsual = kind === "step" && outcome === "ok" && attempts === 1 && detail === null;
     if (isUsual && seq === this.#firstSeq + index) return;
-    this.#others ??= new Map();
-    this.#others.set(index, { seq, kind, outcome, attempts, detail });
+    this.#unusual ??= new Map();
+    this.#unusual.set(index, { seq, kind, outcome, attempts, detail });
   }
 
-  /** Those after this seq, at most `limit`. */
+  /** Returns up to `limit` records after this seq. */
   after(seq: number, limit = this.length): JournalRecord[] {
     const start = this.#firstAfter(seq);
     const records: JournalRecord[] = [];
@@ -113,21 +126,32 @@ export class Journal {
     return records;
   }
 
-  /** The seq after which the last `count` lie. */
+  /** Returns the seq before the last `count` records. */
   afterSeqOfLast(count: number): number {
     return count < this.length ? this.#seqAt(this.length - count - 1) : 0;
   }
 
-  /** Drops those whose seq is not to stay. */
-  keep(stays: (seq: number) => boolean): void {
-    const records = this.after(0).filter(({ seq }) => stays(seq));
+  /** Deletes the records of these seqs. They are near the end, so the records before them are not copied. */
+  trim(from: number, to: number): void {
+    const start = this.#firstAfter(from - 1);
+    const later = this.after(Math.max(to, from - 1));
+    if (this.#unusual !== null) for (let index = start; index < this.length; index += 1) this.#unusual.delete(index);
+    if (start === 0) this.#times = null;
+    else if (this.#times !== null) this.#times.length = 2 * start;
+    this.#texts.length = 2 * start;
+    for (const record of later) this.push(record);
+  }
+
+  /** Removes the records for which `isKept` is false. */
+  keep(isKept: (seq: number) => boolean): void {
+    const records = this.after(0).filter(({ seq }) => isKept(seq));
     this.#times = null;
     this.#texts = [];
-    this.#others = null;
+    this.#unusual = null;
     for (const record of records) this.push(record);
   }
 
-  /** Seqs have gaps where a loop has dropped its rounds, so the place is searched for. */
+  /** Returns the index of the first record after this seq. A binary search, because loops leave gaps in the seqs. */
   #firstAfter(seq: number): number {
     let low = 0;
     let high = this.length;
@@ -140,21 +164,21 @@ export class Journal {
   }
 
   #seqAt(index: number): number {
-    return this.#others?.get(index)?.seq ?? this.#firstSeq + index;
+    return this.#unusual?.get(index)?.seq ?? this.#firstSeq + index;
   }
 
   #recordAt(index: number): JournalRecord {
-    const other = this.#others?.get(index);
+    const unusual = this.#unusual?.get(index);
     return {
-      seq: other?.seq ?? this.#firstSeq + index,
+      seq: unusual?.seq ?? this.#firstSeq + index,
       location: this.#texts[2 * index] as string,
-      kind: other?.kind ?? "step",
-      outcome: other?.outcome ?? "ok",
+      kind: unusual?.kind ?? "step",
+      outcome: unusual?.outcome ?? "ok",
       payload: this.#texts[2 * index + 1] as Payload,
-      attempts: other?.attempts ?? 1,
+      attempts: unusual?.attempts ?? 1,
       startedAt: this.#times?.[2 * index] as number,
       at: this.#times?.[2 * index + 1] as number,
-      detail: other?.detail ?? null,
+      detail: unusual?.detail ?? null,
     };
   }
 }

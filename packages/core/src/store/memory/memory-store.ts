@@ -1,4 +1,4 @@
-import type { Run } from "../../model/run.ts";
+import { PawlError } from "../../model/errors.ts";
 import { endedBy, type Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../../rules/apply.ts";
@@ -6,38 +6,47 @@ import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
 import { isWorking } from "../../rules/run-head.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest, Tables } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+  Tables,
+} from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
-/** Everything in this process's memory, gone with it. For tests, and for work that may be lost. */
+/** Stores everything in the memory of this process. For tests, and for work that may be lost with the process. */
 export function memoryStore(): MemoryStore {
   return new ProcessStore(new MemoryTables());
 }
 
-/** A store in memory, and what transactions have kept in it. */
+/** A store in memory. `data` contains the values that transactions have stored. */
 export interface MemoryStore extends Store {
   readonly data: ReadonlyMap<string, unknown>;
 }
 
-/** Each method does its work before it returns, so a commit is atomic, and as durable as the process. */
+/** Each method completes synchronously, so a commit is atomic. Data lives as long as the process. */
 export class ProcessStore implements MemoryStore {
   readonly #tables: MemoryTables;
-  /** What changes go through. */
-  readonly #written: Tables;
+  /** The tables that changes are applied to. */
+  readonly #writable: Tables;
   readonly #listeners = new Set<(hint: Hint) => void>();
   readonly reader: Reader;
   readonly data: ReadonlyMap<string, unknown>;
   readonly exactClock = true;
   readonly transactions = "batched";
-  /** A commit costs nothing by itself. */
+  /** A commit has almost no fixed cost, so few active runs keep the store busy. */
   readonly busyMax = 128;
   #world: StoreWorld | null = null;
 
-  constructor(tables: MemoryTables, written: Tables = tables) {
+  constructor(tables: MemoryTables, writable: Tables = tables) {
     this.#tables = tables;
-    this.#written = written;
+    this.#writable = writable;
     this.reader = new MemoryReader(tables);
     this.data = tables.data;
   }
@@ -47,18 +56,22 @@ export class ProcessStore implements MemoryStore {
   }
 
   now(): number {
-    if (this.#world === null) throw new Error("the store is not open");
+    if (this.#world === null)
+      throw new PawlError(
+        "STORE_UNAVAILABLE",
+        "the memory store is not open; create an engine on it, or omit keepOpen",
+      );
     return this.#world.now();
   }
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
     const batch = this.#batch();
     const answers = transitions.map((transition) => applyTransition(batch, transition));
-    this.#tell(transitions, batch);
+    this.#notifyListeners(transitions, batch);
     return { answers, wakes: batch.wakes };
   }
 
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     return claimRuns(this.#batch(), request);
   }
 
@@ -69,10 +82,10 @@ export class ProcessStore implements MemoryStore {
   }
 
   async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
-    return this.#held(worker);
+    return this.#ownedRunning(worker);
   }
 
-  #held(worker: string): readonly OwnedRun[] {
+  #ownedRunning(worker: string): readonly OwnedRun[] {
     const owned = this.#tables.runs.ownedBy(worker, Number.POSITIVE_INFINITY);
     return owned.filter((head) => isWorking(this.#tables, head)).map(({ id, epoch }) => ({ id, epoch }));
   }
@@ -81,19 +94,24 @@ export class ProcessStore implements MemoryStore {
     return this.#tables.runs.queues.nextAt(worker, workflows);
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+  async load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
     const run = this.#tables.runs.get(runId);
     const memoryRun = this.#tables.memoryRuns.get(runId);
     if (run === null || memoryRun === undefined) return null;
     const snapshot = this.#tables.documents.get("snapshot", runId);
     const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
-    return { run, snapshot, records: memoryRun.journal.after(after), inbox: [...memoryRun.inbox.values()] };
+    return { run, snapshot, records: memoryRun.journal.after(after), inbox: memoryRun.entriesAfter(afterEntry ?? 0) };
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     return {
-      ...heartbeat(this.#batch(), worker, leaseMs, workflows),
-      owned: this.#held(worker),
+      ...heartbeat(this.#batch(), { worker, leaseMs, workflows, lapsed }),
+      owned: this.#ownedRunning(worker),
       nextDueAt: this.#tables.runs.queues.nextAt(worker, workflows ?? []),
       nextExpiryAt: this.#tables.workers.nextExpiryAt(worker),
     };
@@ -117,11 +135,11 @@ export class ProcessStore implements MemoryStore {
   }
 
   #batch(): Batch {
-    return new Batch(this.#written, this.now());
+    return new Batch(this.#writable, this.now());
   }
 
-  /** Several engines may share one memory store: each is told what changed, by whatever hand. */
-  #tell(transitions: readonly Transition[], batch: Batch): void {
+  /** Notifies listeners: several engines may share one memory store. */
+  #notifyListeners(transitions: readonly Transition[], batch: Batch): void {
     if (this.#listeners.size === 0) return;
     const runIds = batch.wakes.map((wake) => wake.runId);
     const ended: string[] = [];

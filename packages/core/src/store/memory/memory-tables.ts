@@ -22,14 +22,14 @@ import type { WorkerRow } from "../store.ts";
 import type { MemoryRuns } from "./memory-run.ts";
 import { MemoryInboxTable, MemoryJournalTable, MemoryRunTable, MemoryTopicTable } from "./run-tables.ts";
 
-/** The largest numbers that rows have had. */
+/** The largest numbers given to rows so far. */
 export interface UsedNumbers {
   readonly runs: number;
   readonly events: number;
   readonly letters: number;
 }
 
-/** The rows as maps, with what is needed to find things in them without looking at all of them. */
+/** The rows as maps, with indexes. */
 export class MemoryTables implements Tables {
   readonly memoryRuns: MemoryRuns = new Map();
   readonly runs: MemoryRunTable;
@@ -40,10 +40,10 @@ export class MemoryTables implements Tables {
   readonly letters: MemoryLetterTable;
   readonly documents = new MemoryDocumentTable();
   readonly workers = new MemoryWorkerTable();
-  /** What transactions have kept. */
+  /** The values that transactions have stored. */
   readonly data = new Map<string, unknown>();
 
-  /** Numbers that were used before are not used again. */
+  /** Numbers up to those in `used` are not given again. */
   constructor(used: UsedNumbers = { runs: 0, events: 0, letters: 0 }) {
     this.runs = new MemoryRunTable(this.memoryRuns, used.runs);
     this.events = new MemoryEventTable(this.memoryRuns, used.events);
@@ -51,23 +51,23 @@ export class MemoryTables implements Tables {
   }
 
   transact(code: InTransaction): TransactionEnd {
-    return this.transactRecording(code, { check: () => undefined, note: () => undefined });
+    return this.transactRecording(code, { check: () => undefined, onChange: () => undefined });
   }
 
-  /** As `transact`; has each value checked, and tells which keys were changed. */
+  /** Like `transact`. Calls `check` before a value is stored, and `onChange` for each changed key. */
   transactRecording(
     code: InTransaction,
-    { check, note }: { check(key: string, value: unknown): void; note(key: string): void },
+    { check, onChange }: { check(key: string, value: unknown): void; onChange(key: string): void },
   ): TransactionEnd {
-    const desk = new TransactionScope();
-    const changes = new MemoryChanges(this.data, desk, check);
-    const end = desk.run(code, changes.tx);
-    if (end.kind === "returned") for (const key of changes.keep()) note(key);
+    const scope = new TransactionScope();
+    const changes = new MemoryChanges(this.data, scope, check);
+    const end = scope.run(code, changes.tx);
+    if (end.kind === "returned") for (const key of changes.apply()) onChange(key);
     return end;
   }
 }
 
-/** In the order in which they died. */
+/** A dead letter and its number. Numbers ascend in the order in which letters were created. */
 export interface NumberedLetter {
   readonly n: number;
   readonly letter: LetterRow;
@@ -91,7 +91,7 @@ export class MemoryLetterTable implements LetterTable {
     this.#letters.set(letter.id, { n: this.#last, letter });
   }
 
-  /** A row from elsewhere, with the number that it has there. */
+  /** Adds a stored row with its number. */
   load(row: NumberedLetter): void {
     this.#letters.set(row.letter.id, row);
   }
@@ -115,7 +115,7 @@ export class MemoryLetterTable implements LetterTable {
     return Math.min(old.length, limit);
   }
 
-  /** The newest first, of those below `n`. */
+  /** Returns up to `limit` letters with numbers below `n`, newest first. */
   below(n: number, limit: number): readonly NumberedLetter[] {
     const older = [...this.#letters.values()].filter((row) => row.n < n);
     return older.reverse().slice(0, limit);
@@ -197,7 +197,7 @@ export class MemoryWorkerTable implements WorkerTable {
     this.rows.delete(worker);
   }
 
-  /** The first, but for this one. */
+  /** Returns the earliest expiry of the other workers. */
   nextExpiryAt(worker: string): number | null {
     const others = [...this.rows.values()].filter(({ id }) => id !== worker);
     return others.reduce<number | null>((first, { expiresAt }) => Math.min(first ?? expiresAt, expiresAt), null);
@@ -210,7 +210,7 @@ export class MemoryWorkerTable implements WorkerTable {
   }
 }
 
-/** Events by id, and those that are pending by topic, in order. */
+/** Events by id, and pending events by topic in order. */
 export class MemoryEventTable implements EventTable {
   #last: number;
   readonly #memoryRuns: MemoryRuns;
@@ -265,7 +265,7 @@ export class MemoryEventTable implements EventTable {
     return this.#pending.get(topic)?.[0] ?? null;
   }
 
-  /** The list of a topic's pending events knows its own length. */
+  /** Takes constant time. */
   countPending(topic: string): number {
     return this.#pending.get(topic)?.length ?? 0;
   }
@@ -302,20 +302,20 @@ export class MemoryEventTable implements EventTable {
   }
 }
 
-/** What a transaction has changed: nothing of it is in `data` before `keep`. */
+/** The changes of a transaction. They are not in `data` before `apply`. */
 export class MemoryChanges {
-  /** What user code is given. */
+  /** The handle that user code receives. */
   readonly tx: MemoryTx;
   readonly #data: Map<string, unknown>;
   readonly #changed = new Map<string, { readonly value: unknown } | null>();
 
-  /** `check` throws where a value can't be kept. */
-  constructor(data: Map<string, unknown>, desk: TransactionScope, check: (key: string, value: unknown) => void) {
+  /** `check` throws if a value cannot be stored. */
+  constructor(data: Map<string, unknown>, scope: TransactionScope, check: (key: string, value: unknown) => void) {
     this.#data = data;
     const checked =
       <Args extends unknown[], Result>(call: (...args: Args) => Result) =>
       (...args: Args): Result => {
-        desk.check();
+        scope.check();
         return call(...args);
       };
     this.tx = {
@@ -329,8 +329,8 @@ export class MemoryChanges {
     };
   }
 
-  /** Gives the keys that were changed. */
-  keep(): readonly string[] {
+  /** Applies the changes to `data`. Returns the changed keys. */
+  apply(): readonly string[] {
     for (const [key, changed] of this.#changed) {
       if (changed === null) this.#data.delete(key);
       else this.#data.set(key, changed.value);

@@ -50,18 +50,18 @@ export class MemoryRunTable implements RunTable {
     this.#memoryRuns.set(run.id, memoryRun);
     if (run.parent !== null) this.#children.add(run.parent.runId, memoryRun);
     if (head.owner !== null) this.#owned.add(head.owner, memoryRun);
-    this.queues.note(memoryRun);
+    this.queues.update(memoryRun);
     return true;
   }
 
-  /** A row from elsewhere, as it is there. */
+  /** Adds a stored row. */
   load(memoryRun: MemoryRun): void {
     const { head, parent } = memoryRun;
     this.#lastKey = Math.max(this.#lastKey, head.key);
     this.#memoryRuns.set(head.id, memoryRun);
     if (parent !== null) this.#children.add(parent.runId, memoryRun);
     if (head.owner !== null) this.#owned.add(head.owner, memoryRun);
-    this.queues.note(memoryRun);
+    this.queues.update(memoryRun);
   }
 
   saveOwner(head: RunHead): void {
@@ -137,7 +137,7 @@ export class MemoryRunTable implements RunTable {
     this.#memoryRuns.delete(head.id);
   }
 
-  /** Whether a run above is open, and has not been continued since the run below it was made. */
+  /** Whether an ancestor is open and has not called `continueAs` since it started the run below it. */
   #isBelowOpen(run: MemoryRun): boolean {
     for (let memoryRun = run; memoryRun.parent !== null; ) {
       const above = this.#memoryRuns.get(memoryRun.parent.runId);
@@ -156,7 +156,7 @@ export class MemoryRunTable implements RunTable {
       if (before.owner !== null) this.#owned.remove(before.owner, memoryRun);
       if (head.owner !== null) this.#owned.add(head.owner, memoryRun);
     }
-    this.queues.note(memoryRun);
+    this.queues.update(memoryRun);
     return memoryRun;
   }
 }
@@ -200,7 +200,7 @@ export class MemoryJournalTable implements JournalTable {
   }
 
   trim(head: RunHead, { from, to }: SeqRange): void {
-    memoryRunOf(this.#memoryRuns, head).journal.keep((seq) => seq < from || seq > to);
+    memoryRunOf(this.#memoryRuns, head).journal.trim(from, to);
   }
 }
 
@@ -280,14 +280,14 @@ export class MemoryInboxTable implements InboxTable {
   }
 }
 
-/** No kind holds a colon. */
+/** Unique, because kinds contain no colon. */
 function knownKey(kind: InboxEntry["kind"], id: string): string {
   return `${kind}:${id}`;
 }
 
 export class MemoryTopicTable implements TopicTable {
   readonly #memoryRuns: MemoryRuns;
-  /** A set keeps the order in which the runs subscribed. */
+  /** The sets are in order of subscription. */
   readonly #waiters = new SetsByName<MemoryRun>();
 
   constructor(memoryRuns: MemoryRuns) {

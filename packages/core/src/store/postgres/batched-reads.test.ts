@@ -31,7 +31,7 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  it("runs that are read at once are read by one statement, each as if it were read alone", async () => {
+  it("concurrent loads of runs share one statement and return the results of single loads", async () => {
     const { store, statements } = await open(fixture);
     const ids = ["a", "b", "c"];
     await store.commit(ids.map((id) => create(id, { owner: "w" })));
@@ -46,7 +46,7 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("a run with a long journal or large values is read by itself", async () => {
+  it("a run with a long journal or large values is loaded by a separate statement", async () => {
     const { store, statements } = await open(fixture);
     const many = records(1, 250);
     const large = record(1, { payload: JSON.stringify("x".repeat(70_000)) });
@@ -66,7 +66,7 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("rows of runs that are asked for at once are read by one statement, a large one by itself", async () => {
+  it("concurrent reads of run rows share one statement, except for a large row", async () => {
     const { store, statements } = await open(fixture);
     const { reader } = store;
     await store.commit([create("a"), create("b", { input: JSON.stringify("x".repeat(70_000)) })]);
@@ -86,7 +86,7 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
     expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   });
 
-  it("a claimed run is not read again for its first commit", async () => {
+  it("the first commit of a claimed run reads no row", async () => {
     const { store, statements } = await open(fixture);
     await store.commit([create("a", { owner: "w" }), append("a", { records: [record(1)] })]);
     await store.retire("w");

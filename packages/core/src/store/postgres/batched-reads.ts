@@ -27,12 +27,15 @@ interface LoadedRow {
   readonly newest: number;
   readonly snapshot: DocumentColumns | null;
   readonly records: readonly RecordValues[] | null;
+  /** The number after which the inbox was read. 0 if it was read as a whole. */
+  readonly after_entry: number;
   readonly inbox: readonly EntryValues[] | null;
 }
 
 interface LoadRequest {
   readonly runId: string;
   readonly afterSeq: number | null;
+  readonly afterEntry: number;
 }
 
 /** Reads runs with their journals and inboxes. `learn` is called with each row. */
@@ -40,20 +43,23 @@ export function batchedLoads(
   database: Database,
   learn: (known: KnownRun) => void,
 ): BatchedReads<LoadRequest, Loaded | null> {
-  const loadedOf = (row: LoadedRow | null): Loaded | null => {
+  const loadedOf = (row: LoadedRow | null, { afterEntry }: LoadRequest): Loaded | null => {
     if (row === null) return null;
     const loaded = readRow(row);
-    learn({ ...knownOf(row.run, row.newest), inbox: loaded.inbox });
-    return loaded;
+    learn({ ...knownOf(row.run, row.newest), inbox: row.after_entry === 0 ? loaded.inbox : null });
+    return { ...loaded, inbox: loaded.inbox.filter(({ n }) => n > afterEntry) };
   };
-  const readOne = async ({ runId, afterSeq }: LoadRequest): Promise<Loaded | null> =>
-    loadedOf((await database.call(STORE_SQL.load, [toColumn(runId), afterSeq])) as LoadedRow | null);
-  return new BatchedReads(BATCH_RUNS_MAX, async (asked) => {
-    if (asked.length === 1) return Promise.all(asked.map(readOne));
-    const ids = asked.map(({ runId }) => toColumn(runId));
-    const seqs = asked.map(({ afterSeq }) => afterSeq);
-    const rows = (await database.call(STORE_SQL.loadMany, [ids, seqs, RECORDS_MAX, BYTES_MAX])) as Found<LoadedRow>;
-    return asked.map((each, index) => (rows[index] === true ? readOne(each) : loadedOf(rows[index] ?? null)));
+  const readOne = async (request: LoadRequest): Promise<Loaded | null> => {
+    const { runId, afterSeq, afterEntry } = request;
+    const row = await database.call(STORE_SQL.load, [toColumn(runId), afterSeq, afterEntry]);
+    return loadedOf(row as LoadedRow | null, request);
+  };
+  return new BatchedReads(BATCH_RUNS_MAX, async (requested) => {
+    if (requested.length === 1) return Promise.all(requested.map(readOne));
+    const ids = requested.map(({ runId }) => toColumn(runId));
+    const values = [ids, requested.map(({ afterSeq }) => afterSeq), requested.map(({ afterEntry }) => afterEntry)];
+    const rows = (await database.call(STORE_SQL.loadMany, [...values, RECORDS_MAX, BYTES_MAX])) as Found<LoadedRow>;
+    return requested.map((each, index) => (rows[index] === true ? readOne(each) : loadedOf(rows[index] ?? null, each)));
   });
 }
 
@@ -61,10 +67,10 @@ export function batchedLoads(
 export function batchedRuns(database: Database): BatchedReads<string, Run | null> {
   const readOne = async (runId: string): Promise<Run | null> =>
     runOrNull((await database.call(STORE_SQL.run, [toColumn(runId)])) as RunValues | null);
-  return new BatchedReads(BATCH_RUNS_MAX, async (asked) => {
-    if (asked.length === 1) return Promise.all(asked.map(readOne));
-    const rows = (await database.call(STORE_SQL.runs, [asked.map(toColumn), BYTES_MAX])) as Found<RunValues>;
-    return asked.map((runId, index) => (rows[index] === true ? readOne(runId) : runOrNull(rows[index] ?? null)));
+  return new BatchedReads(BATCH_RUNS_MAX, async (requested) => {
+    if (requested.length === 1) return Promise.all(requested.map(readOne));
+    const rows = (await database.call(STORE_SQL.runs, [requested.map(toColumn), BYTES_MAX])) as Found<RunValues>;
+    return requested.map((runId, index) => (rows[index] === true ? readOne(runId) : runOrNull(rows[index] ?? null)));
   });
 }
 
@@ -90,7 +96,7 @@ interface PendingRead<Request, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Questions that are asked at once, as of all runs of a claim, share few statements. */
+/** Concurrent requests, such as the loads of all runs of a claim, share few statements. */
 export class BatchedReads<Request, Answer> {
   readonly #max: number;
   readonly #readAll: (requests: readonly Request[]) => Promise<readonly (Answer | Promise<Answer>)[]>;

@@ -63,10 +63,10 @@ async function begin(connection: Connection): Promise<void> {
     if (known === true) return;
   } catch (cause) {
     if (connection.broken !== null) throw cause;
-    throw invalid("has no transaction open that takes a statement: begin one", cause);
+    throw invalid("tx has no open transaction that accepts statements; run BEGIN first", cause);
   }
   await undo(connection);
-  throw invalid("is a connection to a database that has no such schema: use one to the store's own");
+  throw invalid("tx is a connection to a database without this store's schema; use one to the store's database");
 }
 
 async function undo(connection: Connection): Promise<void> {
@@ -78,9 +78,9 @@ function checkClient(tx: unknown): PostgresClient {
   if (typeof tx === "object" && tx !== null && typeof (tx as { query?: unknown }).query === "function") {
     return tx as PostgresClient;
   }
-  throw invalid("has no method `query`: hand in the client, or the tx of ctx.transaction");
+  throw invalid("tx has no method `query`; pass the client, or the tx of ctx.transaction");
 }
 
-function invalid(why: string, cause?: unknown): PawlError {
-  return new PawlError("TX_INVALID", `what was given as tx ${why}; nothing was done`, { cause });
+function invalid(message: string, cause?: unknown): PawlError {
+  return new PawlError("TX_INVALID", message, { cause });
 }

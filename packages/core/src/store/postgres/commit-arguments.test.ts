@@ -20,7 +20,7 @@ import { Stage } from "./stage.ts";
 
 const stageOver = (cache: HeadCache): Stage => new Stage(new KnownRows(cache), "optimistic", new Map());
 
-/** What is to be written for these, by the one function for one record; null: by the other. */
+/** Returns the arguments of append_record for these transitions. Null if append_record cannot write them. */
 function valuesOf(...transitions: readonly Transition[]): readonly unknown[] | null {
   const cache = new HeadCache(10, () => true);
   const before = stageOver(cache);

@@ -25,10 +25,10 @@ async function open({ pool, schema }: PostgresFixture): Promise<Opened> {
   return { store, schema: own.schema };
 }
 
-/** In the order of their bytes; by their code units the last but one would be the last. */
+/** Sorted by bytes. Sorted by UTF-16 code units, the last two would be swapped. */
 const IDS = ["Z", "a", "b", "ä", "\ue000", "😀"];
 
-/** A commit that adds a record to each of these runs, if they have these revs. */
+/** Returns a commit that adds a record to each of these runs if they have these revs. */
 const commitCall = (schema: string): string =>
   `SELECT ${schema}.commit(NULL, NULL, $1, $2, NULL, $3, '{l}', '{step}', '{""}', '{1}', 0, '{0}', '{0}', '{""}', NULL${", NULL".repeat(20)}) AS present`;
 
@@ -48,7 +48,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  /** Whether it was written. */
+  /** Returns whether the commit was written. */
   async function tried(schema: string, seen: Seen): Promise<boolean> {
     const [row] = (await execute(fixture.pool, commitCall(schema), commitValues(seen))) as { present: unknown }[];
     return row?.present !== null;
@@ -64,7 +64,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     return (row as { n: number }).n;
   }
 
-  it("a commit is written only if all runs are as they were seen", async () => {
+  it("a commit is written only if every run has the rev that was seen", async () => {
     const { store, schema } = await open(fixture);
     await store.commit(IDS.map((id) => create(id, { owner: "w" })));
     const seen = await revs(schema);
@@ -120,7 +120,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     expect(await records(schema)).toBe(0);
   });
 
-  it("a commit writes each row as it would be written alone", async () => {
+  it("a commit of several rows writes each as a commit of one does", async () => {
     const odd = 'a "b"\\\n\u0000\ud800';
     const parent = { runId: "a", location: odd, onClose: "cancel" } as const;
     const created = [

@@ -7,7 +7,7 @@ import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { createPool, type PostgresClient, type PostgresPool } from "./driver.ts";
 import { postgresStore } from "./index.ts";
 
-/** A test here fails by an error that nobody listens to: it would end the process. */
+/** These tests fail by an `error` event without a listener, which would end the process. */
 
 const postgres = await freshPostgres();
 
@@ -18,7 +18,7 @@ function sent(kind: string, body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** A server that lets its clients in and ends them with the same breath. */
+/** A server that accepts connections and closes them at once. */
 async function dyingServer(): Promise<string> {
   const greeting = [sent("R", Buffer.alloc(4)), sent("Z", Buffer.from("I"))];
   const farewell = sent("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0"));
@@ -38,23 +38,23 @@ async function dyingServer(): Promise<string> {
   return `postgres://someone@127.0.0.1:${typeof address === "object" ? address?.port : 0}/db`;
 }
 
-it("a connection that ends in the moment it is given is an error of the store", async () => {
+it("a connection that ends while it is acquired is a store error", async () => {
   const store = postgresStore(await dyingServer());
   await expect(store.open(new ManualWorld(0))).rejects.toMatchObject({ name: "StoreError" });
   await store.close();
 });
 
-describe.runIf(postgres !== null)("connections of a caller that nobody listens to", () => {
+describe.runIf(postgres !== null)("a caller's connections without an error listener", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
   async function callersPool(): Promise<PostgresPool> {
-    const pool = await createPool({ connectionString: fixture.url, max: 2, application_name: "heard" });
+    const pool = await createPool({ connectionString: fixture.url, max: 2, application_name: "connection errors" });
     onTestFinished(() => pool.end());
     return pool;
   }
 
-  /** Resolves when the connection has heard of its end. */
+  /** Resolves when the client has received the end of its connection. */
   async function ended(client: PostgresClient, pid: number): Promise<void> {
     const end = new Promise<void>((resolve) => void client.on("end", resolve));
     await execute(fixture.pool, `SELECT pg_terminate_backend(${pid})`);

@@ -3,6 +3,7 @@ import {
   createPool,
   ignoreClientErrors,
   ignorePoolErrors,
+  PoolConnections,
   type PostgresClient,
   type PostgresPool,
   type PostgresResult,
@@ -19,7 +20,7 @@ export interface DatabaseOptions {
 }
 
 /** A call of a function. The plan of the call never gets stale, because the function plans its own statements. */
-const FUNCTION_CALL = /^SELECT @\.(\w+)\(/;
+const FUNCTION_CALL = /^SELECT (?:json_build_array\()?@\.(\w+)\(/;
 /** The server truncates longer names. */
 const NAME_BYTES_MAX = 63;
 
@@ -37,6 +38,8 @@ export class Database {
   readonly #texts = new Map<string, string>();
   #keepsSessions: boolean;
   #pool: PostgresPool | null = null;
+  /** Null if the pool is the caller's. */
+  #connections: PoolConnections | null = null;
   #closed = false;
 
   constructor({ source, schema, keepsSessions }: DatabaseOptions) {
@@ -47,7 +50,9 @@ export class Database {
   }
 
   async open(): Promise<void> {
-    this.#pool ??= ignorePoolErrors("pool" in this.#source ? this.#source.pool : await createPool(this.#source.config));
+    if (this.#pool !== null) return;
+    this.#pool = ignorePoolErrors("pool" in this.#source ? this.#source.pool : await createPool(this.#source.config));
+    if ("config" in this.#source) this.#connections = new PoolConnections(this.#pool);
   }
 
   /** Inserts the schema name for `@`. */
@@ -106,7 +111,14 @@ export class Database {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    if ("config" in this.#source) await this.#pool?.end();
+    if (this.#connections === null) return;
+    await this.#pool?.end();
+    await this.#connections.ended();
+  }
+
+  /** Ends the connections of the store's own pool, so that `close` need not wait for a server that does not answer. */
+  abort(): void {
+    this.#connections?.abort();
   }
 }
 

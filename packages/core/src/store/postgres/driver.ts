@@ -5,7 +5,7 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "acquire", listener: (client: PostgresClient) => void): unknown;
+  on(event: "acquire" | "connect", listener: (client: PostgresClient) => void): unknown;
 }
 
 export interface PostgresClient {
@@ -31,6 +31,11 @@ export interface PostgresResult {
   readonly command: string;
 }
 
+/** The socket of a client. Not a part of the documented API, so it may be missing. */
+interface ClientSocket {
+  readonly connection?: { readonly stream?: { destroy?(): void } };
+}
+
 interface PostgresDriver {
   readonly Pool: new (config: object) => PostgresPool;
 }
@@ -43,13 +48,42 @@ export async function createPool(config: object): Promise<PostgresPool> {
   return new Pool(config);
 }
 
+/** The connections of a pool. A pool removes a client before its connection has ended, which needs an answer of the server. */
+export class PoolConnections {
+  readonly #open = new Set<PostgresClient>();
+  #onEnded: (() => void) | null = null;
+
+  constructor(pool: PostgresPool) {
+    pool.on("connect", (client) => {
+      this.#open.add(client);
+      client.on("end", () => {
+        this.#open.delete(client);
+        if (this.#open.size === 0) this.#onEnded?.();
+      });
+    });
+  }
+
+  /** Resolves when all connections have ended. */
+  async ended(): Promise<void> {
+    if (this.#open.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onEnded = resolve;
+    });
+  }
+
+  /** Closes all sockets without an answer of the server. */
+  abort(): void {
+    for (const client of this.#open) (client as ClientSocket).connection?.stream?.destroy?.();
+  }
+}
+
 async function loadDriver(): Promise<PostgresDriver> {
   try {
     const module = (await import(PACKAGE)) as { readonly default: PostgresDriver };
     return module.default;
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
-    const why = code === "ERR_MODULE_NOT_FOUND" ? "is not installed; run npm install pg" : "can't be loaded";
+    const why = code === "ERR_MODULE_NOT_FOUND" ? "is not installed; run npm install pg" : "could not be loaded";
     throw new PawlError("STORE_UNSUPPORTED", `the package ${PACKAGE} ${why}`, { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-import { PawlError } from "../../model/errors.ts";
+import { kinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { Store } from "../store.ts";
 import { Database } from "./database.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./driver.ts";
@@ -24,6 +24,29 @@ export interface PostgresStoreOptions {
   readonly clock?: "database" | "process";
 }
 
+/** A URL, or what the package `pg` takes in its place. */
+const SOURCE = kinds.either(
+  kinds.storedText(10_000),
+  kinds.withMethods("a pool of the package pg", "connect", "end", "on"),
+);
+
+/** More connections than any server takes. */
+const CONNECTIONS_LIMIT = 100_000;
+/** A timeout of Node fires at once when it is longer. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+
+/** The server shortens longer names. */
+const SCHEMA_BYTES_MAX = 63;
+
+const OPTIONS = optionTable<PostgresStoreOptions>("postgresStore", {
+  schema: kinds.bytesUpTo(SCHEMA_BYTES_MAX),
+  connectionsMax: kinds.integer(2, CONNECTIONS_LIMIT),
+  statementMs: kinds.integer(1, TIMEOUT_MS_MAX),
+  listen: kinds.flag,
+  allowAsyncCommit: kinds.flag,
+  clock: kinds.oneOf("database", "process"),
+});
+
 const CONNECTIONS_MAX = 10;
 const STATEMENT_MS = 30_000;
 const CONNECT_MS = 10_000;
@@ -36,17 +59,11 @@ const CONNECT_MS = 10_000;
  * const engine = await createEngine({ store: postgresStore("postgres://localhost/app"), workflows: [order] });
  * ```
  */
-export function postgresStore(source: string | PostgresPool, options: PostgresStoreOptions = {}): Store {
+export function postgresStore(source: string | PostgresPool, given?: PostgresStoreOptions): Store {
+  readArgument(SOURCE, source, "source");
+  const options = readOptions(OPTIONS, given);
   const { schema = "pawl", listen = true, allowAsyncCommit = false, clock = "database" } = options;
   const { connectionsMax = CONNECTIONS_MAX, statementMs = STATEMENT_MS } = options;
-  if (schema === "" || Buffer.byteLength(schema) > 63 || schema.includes("\0")) {
-    throw new PawlError("OPTION_INVALID", `the schema ${JSON.stringify(schema)} is no name of 1 to 63 bytes`);
-  }
-  if (clock !== "database" && clock !== "process") {
-    throw new PawlError("OPTION_INVALID", `clock is ${String(clock)}; it can be database or process`);
-  }
-  checkWhole("connectionsMax", connectionsMax, 2);
-  checkWhole("statementMs", statementMs, 1);
   const config = {
     connectionString: source,
     max: connectionsMax,
@@ -61,9 +78,4 @@ export function postgresStore(source: string | PostgresPool, options: PostgresSt
     keepsSessions: listen,
   });
   return new PostgresStore({ database, clock, listen, allowAsyncCommit });
-}
-
-function checkWhole(name: string, value: number, min: number): void {
-  if (Number.isSafeInteger(value) && value >= min) return;
-  throw new PawlError("OPTION_INVALID", `${name} is ${value}; it must be a whole number of at least ${min}`);
 }

@@ -42,7 +42,7 @@ async function open({ pool, schema }: PostgresFixture, hook: Hook = ({ send }) =
   return { store, schema: own.schema };
 }
 
-/** Adds records by a call of its own, as what was sent before does when it comes. */
+/** Adds records by a direct call, as a commit does that was sent earlier and arrives late. */
 const addCall = (schema: string, seqs: readonly number[]): string => {
   const array = (value: (seq: number) => unknown): string => `'{${seqs.map(value).join(",")}}'`;
   const journal = [() => "r", (seq: number) => seq, () => "l", () => "step", () => '""', () => 1].map(array);
@@ -57,7 +57,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  it("a commit that does not know the newest record adds no record twice", async () => {
+  it("a commit with an outdated newest record adds no record twice", async () => {
     const { store, schema } = await open(fixture);
     const conflict = { code: CONFLICT_STATE };
     await expect(execute(fixture.pool, addCall(schema, [1]))).rejects.toMatchObject(conflict);

@@ -15,7 +15,7 @@ export interface KnownRun {
   readonly firm: boolean;
 }
 
-/** A topic as it was seen: its longest waiters and its oldest events, as many as were asked for. */
+/** A topic as it was seen: its longest waiters and its oldest events, up to the requested number. */
 export interface KnownTopic {
   /** 0 if the topic has no row, and so no waiter and no pending event. */
   readonly rev: number;

@@ -109,8 +109,8 @@ export class Notifications {
   #onNotification(payload: string): void {
     const space = payload.indexOf(" ");
     if (payload.slice(0, space) === this.#sender) return;
-    const told = JSON.parse(payload.slice(space + 1)) as HintPayload | null;
-    this.#notifyListeners(told === null ? { runIds: null } : hintOf(told));
+    const hint = JSON.parse(payload.slice(space + 1)) as HintPayload | null;
+    this.#notifyListeners(hint === null ? { runIds: null } : hintOf(hint));
   }
 
   #notifyListeners(hint: Hint): void {

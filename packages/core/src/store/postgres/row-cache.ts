@@ -3,7 +3,7 @@ import type { KnownRun, RunCache } from "./known-rows.ts";
 import type { StagedRun } from "./staged-runs.ts";
 
 /** Longer inboxes are not cached. */
-const INBOX_MAX = 16;
+export const INBOX_CACHED_MAX = 16;
 
 /**
  * The runs of this process's workers as the last commits left them. An entry may be stale: the database compares `rev` before it writes.
@@ -44,7 +44,7 @@ export class HeadCache implements RunCache {
     if ((before?.rev ?? 0) >= known.rev) return;
     // Every commit that this process sent for the run was decided over the cached row.
     const firm = known.firm || before !== undefined;
-    this.put({ ...known, firm, inbox: (known.inbox?.length ?? 0) > INBOX_MAX ? null : known.inbox });
+    this.put({ ...known, firm, inbox: (known.inbox?.length ?? 0) > INBOX_CACHED_MAX ? null : known.inbox });
   }
 
   delete(runId: string): void {
@@ -70,5 +70,5 @@ function inboxAfter({ known, created, added, taken }: StagedRun): KnownRun["inbo
   if (before === null || before === undefined) return null;
   if (added.length === 0 && taken === null) return before;
   const after = [...before, ...added].filter(({ n }) => !taken?.has(n));
-  return after.length > INBOX_MAX ? null : after;
+  return after.length > INBOX_CACHED_MAX ? null : after;
 }

@@ -8,7 +8,7 @@ import { type RunFilter, runCount, runPage } from "./postgres-reader.ts";
 
 const LIMIT = 20;
 const EACH = 4_000;
-/** Thousands of rows take their time where others have the machine. */
+/** Inserting thousands of rows takes long on a busy host. */
 const FILL_MS_MAX = 60_000;
 
 interface Node {
@@ -54,8 +54,8 @@ describe.runIf(postgres !== null)("a list of many runs in PostgreSQL", () => {
     ["nothing", {}],
     ["one end", { status: ["failed"] }],
     ["two ends", { status: ["failed", "cancelled"] }],
-    ["what is open", { status: ["suspended", "running"] }],
-    ["an end and what is open", { status: ["completed", "suspended"] }],
+    ["open runs", { status: ["suspended", "running"] }],
+    ["a terminal status and open runs", { status: ["completed", "suspended"] }],
     ["a workflow", { workflow: "order" }],
     ["a time", { createdBefore: EACH / 2 }],
   ])("a list of runs filtered by %s reads little more than its page", async (_, filter) => {
@@ -88,7 +88,7 @@ describe.runIf(postgres !== null)("a list of many runs in PostgreSQL", () => {
   });
 });
 
-/** The most rows that one part of the plan has looked at. */
+/** Returns the largest number of rows that a node of the plan has read. */
 function mostRows(node: Node): number {
   const own = (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"];
   return Math.max(own, ...(node.Plans ?? []).map(mostRows));

@@ -10,7 +10,7 @@ describe.runIf(postgres !== null)("runs of one commit in PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  it("children that a commit starts and whose parents end in it are asked to cancel, unless they are let go", async () => {
+  it("children started by a commit that ends their parent are cancelled, unless onClose is abandon", async () => {
     const { schema, dispose } = await fixture.schema();
     const store = postgresStore(fixture.pool, { schema, listen: false });
     onTestFinished(async () => {

@@ -29,6 +29,8 @@ export interface StagedRun {
   /** Numbers of added entries that the run may have had before. */
   restored: Set<number> | null;
   taken: Set<number> | null;
+  /** The newest number of each entry in the inbox, by `pairKey`. Null until it is needed. */
+  numbers: Map<string, number> | null;
   /** The topics it waits on from now on. Null if unchanged. */
   topics: ReadonlySet<string> | null;
   seen: Map<string, number> | null;
@@ -83,7 +85,7 @@ export class StagedRuns {
   /** Returns a run that must exist, because the caller has its head. */
   of(head: RunHead): StagedRun {
     const staged = this.find(head.id);
-    if (staged === null) throw new Error(`run ${head.id} is not there`);
+    if (staged === null) throw new Error(`run ${head.id} not found`);
     return staged;
   }
 
@@ -186,6 +188,7 @@ function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): S
     addedIds: null,
     restored: null,
     taken: null,
+    numbers: null,
     topics: null,
     seen: null,
   };
@@ -348,18 +351,16 @@ export class StagedInboxTable implements InboxTable {
     const isKnown =
       run.addedIds?.has(key) || (this.#runs.trust === "verified" && this.#runs.knowsEntry(run, entry.kind, entry.id));
     if (isKnown) return false;
-    run.addedIds ??= new Set();
-    run.addedIds.add(key);
-    run.added.push(entry);
+    this.#insert(run, key, entry);
     return true;
   }
 
   restore(head: RunHead, entry: InboxEntry): boolean {
-    if (this.open(head).some(({ kind, id }) => kind === entry.kind && id === entry.id)) return false;
-    const run = this.#runs.touch(head);
-    run.addedIds ??= new Set();
-    run.addedIds.add(pairKey(entry.kind, entry.id));
-    run.added.push(entry);
+    const key = pairKey(entry.kind, entry.id);
+    const run = this.#runs.of(head);
+    if (this.#isOpen(run, key)) return false;
+    run.touched = true;
+    this.#insert(run, key, entry);
     run.restored ??= new Set();
     run.restored.add(entry.n);
     return true;
@@ -384,6 +385,22 @@ export class StagedInboxTable implements InboxTable {
     for (const { n } of this.open(head)) this.take(head, n);
   }
 
+  #insert(run: StagedRun, key: string, entry: InboxEntry): void {
+    run.addedIds ??= new Set();
+    run.addedIds.add(key);
+    run.added.push(entry);
+    run.numbers?.set(key, entry.n);
+  }
+
+  /** Whether the inbox holds an entry with this key. Only the newest number counts: an older one was taken before it was restored. */
+  #isOpen(run: StagedRun, key: string): boolean {
+    run.numbers ??= new Map(
+      [...this.#runs.openBefore(run), ...run.added].map(({ kind, id, n }) => [pairKey(kind, id), n]),
+    );
+    const n = run.numbers.get(key);
+    return n !== undefined && !run.taken?.has(n);
+  }
+
   forgetBefore(): never {
     return notInCommit("inbox.forgetBefore");
   }
@@ -398,6 +415,6 @@ function joined<Item>(before: readonly Item[], more: readonly Item[]): readonly 
 }
 
 /** For methods of `Tables` that no commit calls: claims, heartbeats and retention are functions of the database. */
-export function notInCommit(what: string): never {
-  throw new Error(`${what} is no part of a commit`);
+export function notInCommit(method: string): never {
+  throw new Error(`${method} is not available in a commit`);
 }

@@ -18,7 +18,7 @@ export interface StagedTopic {
   /** Whether `waiters` is complete. */
   readonly hasAllWaiters: boolean;
   /** Pending ones, in the order of their numbers. */
-  events: EventRow[];
+  readonly events: EventRow[];
   /** The number up to which `events` is complete, per kind. */
   readonly bound: { readonly one: number; readonly all: number };
   readonly depth: number;
@@ -117,9 +117,10 @@ export class StagedTopics {
 
   /** Updates the list of pending events. */
   setEvent(event: EventRow): void {
-    const staged = this.touch(event.topic);
-    const others = staged.events.filter(({ id }) => id !== event.id);
-    staged.events = event.pending ? [...others, event].sort((left, right) => left.n - right.n) : others;
+    const { events } = this.touch(event.topic);
+    const place = placeOf(events, event.n);
+    const isThere = events[place]?.n === event.n;
+    events.splice(place, isThere ? 1 : 0, ...(event.pending ? [event] : []));
   }
 
   dropEvent(event: EventRow): void {
@@ -141,6 +142,18 @@ export class StagedTopics {
     this.#runs.wanted.topics.set(topic, Math.max(depth, this.#runs.wanted.topics.get(topic) ?? 0));
     throw new RowsMissing();
   }
+}
+
+/** The index of the first event that has this number or a higher one. */
+function placeOf(events: readonly EventRow[], n: number): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle] as EventRow).n < n) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function boundOf(events: readonly EventRow[], consume: EventRow["consume"], depth: number): number {

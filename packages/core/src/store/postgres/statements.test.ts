@@ -8,7 +8,7 @@ import { workflow } from "../../workflow/workflow.ts";
 import { createPool } from "./driver.ts";
 import { postgresStore } from "./index.ts";
 
-/** Each statement is a round trip, and one that writes is a commit: their number bounds what many workers ask of one server. */
+/** Each statement is a round trip, and each write a commit, so their number limits how many workers one server supports. */
 const STATEMENTS_A_STEP_MAX = 0.05;
 const STEPS = 10;
 
@@ -50,7 +50,7 @@ describe.runIf(postgres !== null)("statements sent to PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  it("many runs at a time share their commits", async () => {
+  it("concurrent runs share commits", async () => {
     const { statements, engine } = await open(fixture);
     const worker = await engine([ten]);
     statements.length = 0;
@@ -59,7 +59,7 @@ describe.runIf(postgres !== null)("statements sent to PostgreSQL", () => {
     expect(statements.length / (runs * STEPS)).toBeLessThan(STATEMENTS_A_STEP_MAX);
   });
 
-  it("runs that another process left are claimed and read together", async () => {
+  it("runs of an expired worker are claimed and read together", async () => {
     const { statements, engine } = await open(fixture);
     const client = await engine([]);
     const ids = Array.from({ length: 300 }, (_, n) => `left-${n}`);
@@ -77,7 +77,7 @@ describe.runIf(postgres !== null)("statements sent to PostgreSQL", () => {
     expect(statements.length / (ids.length * STEPS)).toBeLessThan(STATEMENTS_A_STEP_MAX);
   });
 
-  it("a step after another is one statement, and the last one ends the run with it", async () => {
+  it("each of several steps is one statement, and the last one also ends the run", async () => {
     const { statements, engine } = await open(fixture);
     const worker = await engine([ten]);
     await (await worker.start(ten, undefined)).result();
@@ -87,7 +87,7 @@ describe.runIf(postgres !== null)("statements sent to PostgreSQL", () => {
     expect(commits).toEqual(["commit", ...Array.from({ length: STEPS - 1 }, () => "append_record"), "commit"]);
   });
 
-  it("a hot run that another process has sent a message to is read once and written once", async () => {
+  it("a message of another process to a hot run costs one read and one write", async () => {
     const { statements, engine } = await open(fixture);
     const worker = await engine([waiting], { listen: true });
     const client = await engine([]);
@@ -95,7 +95,7 @@ describe.runIf(postgres !== null)("statements sent to PostgreSQL", () => {
     const first = rests();
     const run = await worker.start(waiting, undefined);
     await first;
-    // When this one has arrived, the worker listens.
+    // When this message has arrived, the worker listens.
     const second = rests();
     await client.send(run.id, "go", null);
     await second;
@@ -127,12 +127,12 @@ describe.runIf(postgres !== null)("statements sent to PostgreSQL", () => {
     const after = await serverNow();
     expect(present).toBeGreaterThanOrEqual(before);
     expect(present).toBeLessThanOrEqual(after);
-    // This process counts whole milliseconds, and begins the next one at another moment than the server.
+    // The milliseconds of this process and of the server start at different moments.
     expect(taken).toBeGreaterThanOrEqual(Math.floor(before));
     expect(taken).toBeLessThan(after + 1);
   });
 
-  it("calls are prepared, and sent as text if a connection loses prepared statements", async () => {
+  it("calls are prepared statements until a connection has lost one", async () => {
     const { schema, dispose } = await fixture.schema();
     const pool = await createPool({ connectionString: fixture.url, max: 1 });
     onTestFinished(async () => {

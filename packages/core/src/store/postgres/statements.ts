@@ -12,9 +12,10 @@ export const STORE_SQL = {
   open: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     'name', nextval('@.positions')::text)::text AS json`,
   now: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS json",
-  claim: "SELECT @.claim($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
-  claimNewest: "SELECT @.claim_newest($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
-  heartbeat: "SELECT @.heartbeat($1, $2, $3, $4, $5, $6, $7)::text AS json",
+  claim: "SELECT @.claim($1, $2, $3, $4, $5, $6, $7, $8)::text AS json",
+  claimNewest: "SELECT @.claim_newest($1, $2, $3, $4, $5, $6, $7, $8)::text AS json",
+  heartbeat: `SELECT json_build_array(@.heartbeat($1, $2, $3, $4, $5, $6, $7, $8, $9, $10),
+    (SELECT max(m.compatible_from) FROM @.migrations m))::text AS json`,
   retire: "SELECT @.retire($1, $2)::text AS json",
   prune: "SELECT @.prune($1, $2, $3, $4, $5)::text AS json",
   due: `SELECT json_agg(json_build_array(r.id, r.inbox_last) ORDER BY r.wake_at, r.n)::text AS json FROM (
@@ -23,8 +24,8 @@ export const STORE_SQL = {
   nextDueAt: `SELECT (${nextDueSql("$1", "$2::text[], $3::integer[]")})::text AS json`,
   expired: `SELECT json_agg(e.id)::text AS json FROM (SELECT q.id FROM @.events q WHERE q.pending AND q.expire_at <= ${PRESENT}
     ORDER BY q.expire_at, q.n LIMIT $2) AS e`,
-  load: "SELECT @.load_run($1, $2) AS json",
-  loadMany: "SELECT @.load_runs($1, $2, $3, $4) AS json",
+  load: "SELECT @.load_run($1, $2, $3) AS json",
+  loadMany: "SELECT @.load_runs($1, $2, $3, $4, $5) AS json",
   run: "SELECT @.read_run($1) AS json",
   runs: "SELECT @.read_runs($1, $2) AS json",
   journal: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq)::text AS json FROM (SELECT * FROM @.journal q

@@ -9,10 +9,10 @@ import { postgresStore } from "./index.ts";
 
 const postgres = await freshPostgres();
 
-/** Stands before COMMIT: it may send it, or keep it for later. */
+/** Called instead of COMMIT. It may send the COMMIT at once or later. */
 type AtCommit = (client: PostgresClient, proceed: () => Promise<unknown>) => Promise<unknown>;
 
-/** A pool whose commits pass through `atCommit`. A connection with a commit that is kept is not given back. */
+/** A pool whose commits pass through `atCommit`. A connection with a delayed commit is not released. */
 function committing(pool: PostgresPool, atCommit: AtCommit): PostgresPool {
   const wrapped = (client: PostgresClient): PostgresClient => {
     let isKept = false;

@@ -132,7 +132,7 @@ async function keepChanges(connection: Connection, end: TransactionEnd): Promise
     return end;
   } catch (cause) {
     if (connection.broken !== null) throw cause;
-    const text = "a statement of the transaction failed, so nothing of it can be keepChanges; let the error pass";
+    const text = "a statement of the transaction failed, so its changes cannot be kept; do not catch the error";
     return undoChanges(connection, { kind: "threw", error: new PawlError("TX_INVALID", text, { cause }) });
   }
 }
@@ -151,6 +151,6 @@ export function checkStatement(sql: string): void {
   const line = sql.trim().replace(/\s+/g, " ").slice(0, EXCERPT_MAX);
   throw new PawlError(
     "TX_STATEMENT",
-    `a transaction can't take this statement, which neither reads nor writes rows or tables: ${line}`,
+    `statement not allowed in a transaction; use statements that read or write rows or tables: ${line}`,
   );
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
+import { storeErrorOf } from "./errors.ts";
 import { READ_SCRIPT, WRITE_SCRIPT } from "./script/script.ts";
 
 /** The part of `@redis/client` that the store uses, the same for one server and for a cluster. */
@@ -74,6 +75,11 @@ export class RedisConnection {
     return this.#withStoreErrors(() => this.#send(args));
   }
 
+  /** Reads a key of the whole store, which may be on another node than this partition. */
+  get(key: string): Promise<unknown> {
+    return this.#withStoreErrors(() => this.#send(["GET", key], key));
+  }
+
   /** Calls back with the ids of runs that other stores may have changed. Null means any run. */
   async listen(onHint: (runIds: readonly string[] | null) => void): Promise<void> {
     this.#client.onReady(() => onHint(null));
@@ -104,8 +110,8 @@ export class RedisConnection {
     });
   }
 
-  #send(args: readonly string[]): Promise<unknown> {
-    const send = () => this.#client.send(this.#prefix, args);
+  #send(args: readonly string[], key = this.#prefix): Promise<unknown> {
+    const send = () => this.#client.send(key, args);
     return this.#silence === null ? send() : this.#silence.during(send);
   }
 
@@ -113,8 +119,8 @@ export class RedisConnection {
     try {
       return await call();
     } catch (error) {
-      if (error instanceof StoreError || error instanceof PawlError) throw error;
-      throw storeErrorOf(error) ?? error;
+      if (error instanceof PawlError) throw error;
+      throw storeErrorOf(error);
     }
   }
 }
@@ -157,30 +163,4 @@ export class SilenceGuard {
       this.#since = this.#now();
     }
   }
-}
-
-/** Error codes of a server that temporarily cannot execute commands. Nothing was written. */
-const BUSY = ["BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS"];
-/** Error codes of a server that cannot write because its memory or its disk is full. */
-const FULL = ["OOM", "MISCONF"];
-/** Client errors for commands that were not sent. */
-const UNSENT = ["ClientOfflineError", "ClientClosedError"];
-
-/**
- * Turns the error of a failed command into a store error. An error reply means that the script was refused before it wrote. After a
- * broken connection the outcome is unknown. Returns null for any other error, which is a bug.
- */
-export function storeErrorOf(cause: unknown): StoreError | null {
-  if (!(cause instanceof Error)) return null;
-  const { name } = cause.constructor;
-  const word = cause.message.split(" ", 1)[0] ?? "";
-  if (name === "SimpleError" || name === "BlobError" || name === "ErrorReply") {
-    if (BUSY.includes(word)) return storeError("STORE_BUSY", "notApplied", cause);
-    return FULL.includes(word) ? storeError("STORE_FULL", "notApplied", cause) : null;
-  }
-  return storeError("STORE_UNAVAILABLE", UNSENT.includes(name) ? "notApplied" : "unknown", cause);
-}
-
-function storeError(code: StoreError["code"], outcome: StoreError["outcome"], cause: Error): StoreError {
-  return new StoreError(code, outcome, `Redis: ${cause.message || cause.constructor.name}`, { cause });
 }

@@ -1,4 +1,4 @@
-import { PawlError } from "../../model/errors.ts";
+import { kinds, notAllowed, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { Store } from "../store.ts";
 import { RedisConnection } from "./connection.ts";
 import { PartitionedStore } from "./partitioned-store.ts";
@@ -6,7 +6,7 @@ import { partitionPrefixes } from "./partitions.ts";
 import { redisClient } from "./redis-client.ts";
 import { RedisStore } from "./redis-store.ts";
 import type { RedisRisk } from "./server-settings.ts";
-import { checkPartitions, sharedClients } from "./shared-client.ts";
+import { checkLayout, checkPartitions, sharedClients } from "./shared-client.ts";
 
 export type { RedisRisk };
 
@@ -33,6 +33,25 @@ export interface RedisStoreOptions {
 const SILENCE_MS = 10_000;
 const PARTITIONS_MAX = 256;
 
+/** A timeout of Node fires at once when it is longer. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+
+const URLS_MAX = 1_000;
+const URL_KIND = {
+  ...kinds.text,
+  allowed: "a URL that begins with redis:// or rediss://",
+  fits: (value: unknown) => typeof value === "string" && isRedisUrl(value),
+};
+const SOURCE = kinds.either(URL_KIND, kinds.list(URL_KIND, { min: 1, max: URLS_MAX }));
+
+const OPTIONS = optionTable<RedisStoreOptions>("redisStore", {
+  prefix: kinds.bytesUpTo(255),
+  partitions: kinds.integer(1, PARTITIONS_MAX),
+  allow: kinds.list(kinds.oneOf("noAppendOnly", "eviction")),
+  silenceMs: kinds.integer(1, TIMEOUT_MS_MAX),
+  clock: kinds.oneOf("server", "process"),
+});
+
 /**
  * A store on a Redis or Valkey server, version 7 or newer, which any number of processes may share. `source` is an address
  * (`redis://…`), or a list of addresses of nodes of one Redis Cluster.
@@ -41,35 +60,22 @@ const PARTITIONS_MAX = 256;
  * const engine = await createEngine({ store: redisStore("redis://127.0.0.1:6379"), workflows: [order] });
  * ```
  */
-export function redisStore(source: string | readonly string[], options: RedisStoreOptions = {}): Store {
-  const { prefix = "pawl", partitions = 1, allow = [], silenceMs = SILENCE_MS, clock = "server" } = options;
-  for (const url of typeof source === "string" ? [source] : source) checkUrl(url);
-  if (source.length === 0) throw invalid("source must have at least one address; got an empty list");
-  if (prefix === "" || /[{}]/.test(prefix)) throw invalid(`prefix must be a text without braces; got "${prefix}"`);
-  if (!Number.isSafeInteger(partitions) || partitions < 1 || partitions > PARTITIONS_MAX) {
-    throw invalid(`partitions must be an integer from 1 to ${PARTITIONS_MAX}; got ${partitions}`);
-  }
-  if (!Number.isSafeInteger(silenceMs) || silenceMs <= 0) {
-    throw invalid(`silenceMs must be a positive integer; got ${silenceMs}`);
-  }
-  if (clock !== "server" && clock !== "process") {
-    throw invalid(`clock must be "server" or "process"; got "${String(clock)}"`);
-  }
-  const client = sharedClients(() => redisClient(source, { silenceMs }));
+export function redisStore(source: string | readonly string[], options?: RedisStoreOptions): Store {
+  const addresses = readArgument(SOURCE, source, "source");
+  const checked = readOptions(OPTIONS, options);
+  const { prefix = "pawl", partitions = 1, allow = [], silenceMs = SILENCE_MS, clock = "server" } = checked;
+  if (/[{}]/.test(prefix)) throw notAllowed("prefix", "text without braces", prefix);
+  const client = sharedClients(() => redisClient(addresses, { silenceMs }));
   const check = async (): Promise<void> => checkPartitions(await client(), prefix, partitions);
   const parts = partitionPrefixes(prefix, partitions).map((keys, index) => {
     const connect = async () => new RedisConnection(await client(), keys, { index, count: partitions });
-    return new RedisStore({ connect, check, allow, clock, silenceMs });
+    const layout = index === 0 ? (connection: RedisConnection) => checkLayout(connection, prefix) : null;
+    return new RedisStore({ connect, check, checkLayout: layout, allow, clock, silenceMs });
   });
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only : new PartitionedStore(parts);
 }
 
-function checkUrl(url: string): void {
-  if (URL.canParse(url) && /^(redis|rediss):$/.test(new URL(url).protocol)) return;
-  throw invalid("address must be a URL that begins with redis:// or rediss://");
-}
-
-function invalid(message: string): PawlError {
-  return new PawlError("OPTION_INVALID", message);
+function isRedisUrl(text: string): boolean {
+  return URL.canParse(text) && /^(redis|rediss):$/.test(new URL(text).protocol);
 }

@@ -62,7 +62,14 @@ async function faultyStore(next: () => number): Promise<Faulty> {
   const through = losing(client, next, () => state.share);
   const partitions = partitionPrefixes(freshPrefix(), COUNT).map((prefix, index) => {
     const connect = async () => new RedisConnection(through, prefix, { index, count: COUNT });
-    return new RedisStore({ connect, check: async () => undefined, allow: [], clock: "process", silenceMs: 10_000 });
+    return new RedisStore({
+      connect,
+      check: async () => undefined,
+      checkLayout: null,
+      allow: [],
+      clock: "process",
+      silenceMs: 10_000,
+    });
   });
   const store = new PartitionedStore(partitions);
   await store.open(new ManualWorld(T0));
@@ -269,6 +276,25 @@ it.skipIf(ADDRESS === undefined)("a Redis store whose rows have another layout i
     message: expect.stringContaining("has layout 1"),
   });
 });
+
+it.skipIf(ADDRESS === undefined).each([1, 3])(
+  "a heartbeat on Redis is rejected after a newer release has changed the layout, with %i partitions",
+  async (partitions) => {
+    const prefix = freshPrefix();
+    const store = redisStore(ADDRESS ?? "", { prefix, partitions });
+    await store.open(new ManualWorld(T0));
+    onTestFinished(() => store.close());
+    expect(await store.heartbeat("w", 1_000)).toMatchObject({ freed: 0 });
+    const client = await redisClient(ADDRESS ?? "", { silenceMs: 10_000 });
+    await client.connect();
+    await client.send("n", ["SET", `{${prefix}}:n`, `${partitions}/99`]);
+    await client.close();
+    await expect(store.heartbeat("w", 1_000)).rejects.toMatchObject({
+      code: "STORE_UNSUPPORTED",
+      message: expect.stringContaining("has layout 99"),
+    });
+  },
+);
 
 it("partitions are spread evenly over cluster slots, and runs evenly over partitions", () => {
   for (const count of [2, 3, 16, 256]) {

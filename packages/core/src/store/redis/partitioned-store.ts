@@ -1,7 +1,14 @@
-import type { Run } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { mergedWakes, PartitionMessages } from "./partition-messages.ts";
@@ -96,19 +103,17 @@ export class PartitionedStore implements Store {
     throw new StoreError(first.code, "unknown", first.message, { cause: first });
   }
 
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const count = this.#partitions.length;
     this.#claimFirst = (this.#claimFirst + 1) % count;
-    const claimed: Run[] = [];
-    let suspectsLeft = request.suspects?.max ?? 0;
+    const claimed: ClaimedRun[] = [];
     for (let step = 0; step < count && claimed.length < request.limit; step += 1) {
       const { suspects } = request;
-      const bounds =
-        suspects === undefined ? {} : { suspects: { claims: suspects.claims, max: Math.max(suspectsLeft, 0) } };
+      // A group is of one partition, because its script counts the group.
+      const isFull = suspects !== undefined && claimed.some(({ isSuspect }) => isSuspect);
+      const bounds = isFull ? { suspects: { ...suspects, max: 0 } } : {};
       const limit = request.limit - claimed.length;
       const runs = await this.#at((this.#claimFirst + step) % count).claim({ ...request, ...bounds, limit });
-      // `claims` includes this claim.
-      if (suspects !== undefined) suspectsLeft -= runs.filter(({ claims }) => claims > suspects.claims).length;
       claimed.push(...runs);
     }
     return claimed;
@@ -126,12 +131,22 @@ export class PartitionedStore implements Store {
     return earliest(await this.#everywhere((partition) => partition.nextDueAt(worker, workflows)));
   }
 
-  load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return this.#of(runId).load(runId, afterSeq);
+  load(runId: string, afterSeq?: number, afterEntry?: number): Promise<Loaded | null> {
+    return this.#of(runId).load(runId, afterSeq, afterEntry);
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
-    const replies = await this.#everywhere((partition) => partition.heartbeat(worker, leaseMs, workflows));
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed: readonly LapsedRun[] = [],
+  ): Promise<Heartbeat> {
+    const replies = await Promise.all(
+      this.#partitions.map((partition, index) => {
+        const own = lapsed.filter(({ id }) => partitionOf(id, this.#partitions.length) === index);
+        return partition.heartbeat(worker, leaseMs, workflows, own);
+      }),
+    );
     // A process that crashed may have left messages in an outbox. Live workers deliver them.
     await this.#sweep();
     return {

@@ -47,7 +47,7 @@ async function compare(seed: number): Promise<void> {
   let sent = 0;
   for (let step = 0; sent < TRANSITIONS; step += 1) {
     const action = await actions.action(oracle);
-    if (action.kind === "pass") world.advance(action.ms);
+    if (action.kind === "advance") world.advance(action.ms);
     if (action.kind === "commit") sent += action.batch.length;
     const store = connections[Math.floor(pick() * connections.length)] as Store;
     const where = `seed ${seed}, action ${step}: ${JSON.stringify(action)}`;

@@ -14,15 +14,15 @@ let last = 0;
  * own bounds, and an event may be deleted while it is in an inbox of another partition.
  */
 const WEAKER: ReadonlySet<string> = new Set([
-  "the oldest pending event over all topics of a wait is delivered, one at a time",
-  "due runs are claimed the longest due first, at most as many as asked",
-  "where it is asked for, those that became due last are claimed first",
-  "of one workflow, only runs of the asked versions are claimed, and each stays what it was",
-  "of runs claimed often without progress no more are given than asked for, and they hide none of the others",
-  "due runs are listed the longest due first, by the store's clock, and stay due until they change",
-  "reaping is bounded: a dead worker stays known until its last run is free",
-  "reaping is bounded over all dead workers together",
-  "events that are over are forgotten; those pending, and those in an inbox, are not",
+  "pending events over all topics of a wait are delivered oldest first, one at a time",
+  "a claim returns the runs that are due longest first, at most `limit` of them",
+  "a claim with newestFirst returns the runs that became due last first",
+  "a claim returns only runs of the requested versions, and leaves the version of each unchanged",
+  "a claim returns at most `suspects.max` runs that were claimed often without progress, and still returns other runs",
+  "dueRuns returns the runs that are due longest first, by the store's clock, and repeats them until they change",
+  "a heartbeat frees at most 1,000 runs, and an expired worker is listed until its last run is freed",
+  "a heartbeat frees at most 1,000 runs of all expired workers together",
+  "pruning deletes received events and keeps pending events and events in an inbox",
 ]);
 
 function unlessWeaker(name: string, body: () => Promise<void>): void {

@@ -1,8 +1,16 @@
 import { PawlError } from "../../model/errors.ts";
-import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
+import { isTerminal, STATUSES } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -52,6 +60,8 @@ interface RedisStoreParts {
   readonly connect: () => Promise<RedisConnection>;
   /** Throws if the stored rows have another layout or another number of partitions. */
   readonly check: () => Promise<void>;
+  /** Throws if a newer release has changed the layout. Sent together with each heartbeat. Null: another partition's heartbeat does it. */
+  readonly checkLayout: ((connection: RedisConnection) => Promise<void>) | null;
   readonly allow: readonly RedisRisk[];
   readonly clock: "server" | "process";
   /** After how long the client closes a silent connection. */
@@ -147,9 +157,10 @@ export class RedisStore implements Store {
     return (reply as readonly [number, number])[1];
   }
 
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const { worker, limit, workflows, suspects, newestFirst } = request;
-    const bounds = suspects === undefined ? ["", ""] : [String(suspects.claims), String(suspects.max)];
+    const { claims = "", held = "", max = null } = suspects ?? {};
+    const bounds = [String(claims), String(held), String(max ?? "")];
     const args = [
       toWire(worker),
       String(limit),
@@ -157,8 +168,8 @@ export class RedisStore implements Store {
       newestFirst === true ? "1" : "",
       ...workflowArgs(workflows),
     ];
-    const [, runs] = (await this.#write("claim", args)) as [number, readonly RunReply[]];
-    return runs.map(readRun);
+    const [, runs] = (await this.#write("claim", args)) as [number, readonly (readonly [RunReply, number])[]];
+    return runs.map(([run, isSuspect]) => ({ ...readRun(run), isSuspect: isSuspect === 1 }));
   }
 
   async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
@@ -177,8 +188,9 @@ export class RedisStore implements Store {
     return at === null ? null : Number(at);
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    const reply = await this.#read("load", [toWire(runId), afterSeq === undefined ? "" : String(afterSeq)]);
+  async load(runId: string, afterSeq?: number, afterEntry = 0): Promise<Loaded | null> {
+    const seq = afterSeq === undefined ? "" : String(afterSeq);
+    const reply = await this.#read("load", [toWire(runId), seq, String(afterEntry)]);
     if (reply === null) return null;
     const [run, snapshot, records, inbox] = reply as [
       RunReply,
@@ -194,10 +206,19 @@ export class RedisStore implements Store {
     };
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed: readonly LapsedRun[] = [],
+  ): Promise<Heartbeat> {
     const known = toWireOrNull(workflows === undefined ? null : JSON.stringify(workflows));
-    const args = [toWire(worker), String(leaseMs), known, ...workflowArgs(workflows ?? [])];
-    const [, alive, freed, owned, due, expiry] = (await this.#write("heartbeat", args)) as HeartbeatReply;
+    const runs = lapsed.flatMap(({ id, epoch, isBlameless }) => [toWire(id), String(epoch), isBlameless ? "1" : ""]);
+    const args = [toWire(worker), String(leaseMs), known, String(lapsed.length), ...runs];
+    args.push(...workflowArgs(workflows ?? []));
+    const sent = [this.#write("heartbeat", args), this.#parts.checkLayout?.(this.#opened())];
+    const [reply] = await Promise.all(sent);
+    const [, alive, freed, owned, due, expiry] = reply as HeartbeatReply;
     return {
       alive: alive === 1,
       freed,
@@ -264,7 +285,7 @@ export class RedisStore implements Store {
   /** Sets the clock by a reply, whose first item is the server's time. */
   async #timed(reply: Promise<unknown>): Promise<unknown> {
     const values = await reply;
-    if (this.#parts.clock === "server") this.#clock?.heard((values as readonly [number])[0]);
+    if (this.#parts.clock === "server") this.#clock?.onServerTime((values as readonly [number])[0]);
     return values;
   }
 }

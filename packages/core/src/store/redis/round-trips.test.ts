@@ -32,6 +32,7 @@ async function open(address: string, name: string) {
   const store = new RedisStore({
     connect,
     check: async () => undefined,
+    checkLayout: null,
     allow: [],
     clock: "server",
     silenceMs: SILENCE_MS,

@@ -1,5 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
-import { type RedisClient, storeErrorOf } from "./connection.ts";
+import type { RedisClient, RedisConnection } from "./connection.ts";
+import { storeErrorOf } from "./errors.ts";
 
 /** Shares one client among all partitions of a store. A store that is opened again after a close gets a new client. */
 export function sharedClients(make: () => Promise<RedisClient>): () => Promise<RedisClient> {
@@ -47,22 +48,32 @@ export async function checkPartitions(client: RedisClient, prefix: string, count
     try {
       return await client.send(key, args);
     } catch (error) {
-      throw storeErrorOf(error) ?? error;
+      throw storeErrorOf(error);
     }
   };
   // A store of one partition has its counters at this key.
   const isUnpartitioned = count > 1 && (await send("EXISTS", `${key}:c`)) === 1;
   if (!isUnpartitioned) await send("SET", `${key}:n`, `${count}/${LAYOUT}`, "NX");
   const [stored, layout = "1"] = isUnpartitioned ? ["1", LAYOUT] : String(await send("GET", `${key}:n`)).split("/");
-  if (layout !== LAYOUT) {
-    throw new PawlError(
-      "STORE_UNSUPPORTED",
-      `store ${prefix} has layout ${layout}; this version of Pawl needs layout ${LAYOUT}; use another prefix`,
-    );
-  }
+  refuseOtherLayout(prefix, layout);
   if (stored === String(count)) return;
   throw new PawlError(
     "STORE_UNSUPPORTED",
     `store ${prefix} has ${stored} partitions; got partitions: ${count}; pass ${stored}, or use another prefix`,
+  );
+}
+
+/** Throws STORE_UNSUPPORTED if a newer release has changed the layout since the store was opened. */
+export async function checkLayout(connection: RedisConnection, prefix: string): Promise<void> {
+  const stored = await connection.get(`{${prefix}}:n`);
+  const [, layout] = typeof stored === "string" ? stored.split("/") : [];
+  if (layout !== undefined) refuseOtherLayout(prefix, layout);
+}
+
+function refuseOtherLayout(prefix: string, layout: string): void {
+  if (layout === LAYOUT) return;
+  throw new PawlError(
+    "STORE_UNSUPPORTED",
+    `store ${prefix} has layout ${layout}; this version of Pawl needs layout ${LAYOUT}; use another prefix`,
   );
 }

@@ -21,7 +21,7 @@ interface Bench {
   readonly user: SqliteDatabase;
 }
 
-/** An engine on a file, and a connection of the user's own to the same file. */
+/** An engine on a file, and a separate connection to the same file. */
 async function bench(shared?: SqliteDatabase): Promise<Bench> {
   const Driver = await findDriver();
   const folder = await mkdtemp(join(tmpdir(), "pawl-within-"));
@@ -158,8 +158,11 @@ describe("ops in the caller's SQLite transaction", () => {
     const options = { id: "g-1" };
     const wrong = { code: "TX_INVALID" };
     const start = (tx: unknown) => engine.start(greet, "ann", { ...options, tx: tx as SqliteDatabase });
-    await expect(start(user)).rejects.toMatchObject({ ...wrong, message: /no transaction open/ });
-    await expect(start(other)).rejects.toMatchObject({ ...wrong, message: /other\.db, not to the store's .*app\.db/ });
+    await expect(start(user)).rejects.toMatchObject({ ...wrong, message: /no open transaction/ });
+    await expect(start(other)).rejects.toMatchObject({
+      ...wrong,
+      message: /other\.db; use one to the store's database, .*app\.db/,
+    });
     await expect(start(memory)).rejects.toMatchObject({ ...wrong, message: /a database in memory/ });
     await expect(start({})).rejects.toMatchObject({ ...wrong, message: /no method `prepare`/ });
     await expect(start(null)).rejects.toMatchObject(wrong);

@@ -2,6 +2,8 @@ import { PawlError } from "../../model/errors.ts";
 import { prepareAll, type SqliteDatabase, type SqliteStatement } from "./driver.ts";
 import { storeErrorOf } from "./errors.ts";
 import { cacheOf } from "./head-cache.ts";
+import { checkSchemaVersion, SCHEMA_VERSION_SQL } from "./migrations.ts";
+import { isSameLibrary } from "./same-library.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
 
 /** The part of a connection that the store needs to write inside the caller's transaction. */
@@ -15,6 +17,7 @@ const SQL = {
   undo: "ROLLBACK TO pawl_within",
 } as const;
 
+/** Connections whose library was found to be the store's. */
 const TABLES_BY_CONNECTION = new WeakMap<object, SqliteTables>();
 
 /**
@@ -32,6 +35,7 @@ export function withinCaller<Result>(
   TABLES_BY_CONNECTION.set(database, tables);
   sql.savepoint.run();
   try {
+    checkSchemaVersion(database.prepare(SCHEMA_VERSION_SQL).get());
     const result = work(tables);
     tables.flush();
     sql.release.run();
@@ -47,19 +51,23 @@ export function withinCaller<Result>(
   }
 }
 
-/** Rejects a connection without an open transaction, or to another file. Changes nothing. */
+/** Rejects a connection without an open transaction, to another file, or of another SQLite library. Changes nothing. */
 function checkConnection(
   tx: unknown,
   { database, path }: { readonly database: SqliteDatabase; readonly path: string | null },
 ): SqliteConnection {
-  if (!isConnection(tx)) throw invalid("has no method `prepare`: hand in the connection, or the tx of ctx.transaction");
+  if (!isConnection(tx)) throw invalid("tx has no method `prepare`; pass the connection, or the tx of ctx.transaction");
   const row = tx.prepare("SELECT 1 AS one").get() as { readonly one?: unknown } | undefined;
   if (row?.one !== 1)
-    throw invalid("gives rows in another form: open it without options that change how values are read");
+    throw invalid(
+      "tx returns rows in another form; open the connection without options that change how values are read",
+    );
   if (tx !== database && (path === null || pathOf(tx) !== path)) {
-    throw invalid(`is a connection to ${pathOf(tx) ?? "a database in memory"}, not to the store's ${path ?? "own"}`);
+    const [used, own] = [pathOf(tx), path].map((each) => each ?? "a database in memory");
+    throw invalid(`tx is a connection to ${used}; use one to the store's database, ${own}`);
   }
-  if (!isInTransaction(tx)) throw invalid("has no transaction open: begin one, with BEGIN IMMEDIATE");
+  if (!TABLES_BY_CONNECTION.has(tx) && !isSameLibrary(database, tx)) throw foreignLibrary();
+  if (!isInTransaction(tx)) throw invalid("tx has no open transaction; run BEGIN IMMEDIATE first");
   return tx;
 }
 
@@ -84,6 +92,14 @@ function isInTransaction(connection: SqliteConnection): boolean {
   return false;
 }
 
-function invalid(why: string): PawlError {
-  return new PawlError("TX_INVALID", `what was given as tx ${why}; nothing was done`);
+function foreignLibrary(): PawlError {
+  return new PawlError(
+    "TX_FOREIGN_DRIVER",
+    "the connection passed as tx uses another copy of the SQLite library than the store, and the two do not exclude each other; " +
+      "nothing was done; roll back, and use a connection of store.database() or of openDatabase of pawl/sqlite",
+  );
+}
+
+function invalid(message: string): PawlError {
+  return new PawlError("TX_INVALID", message);
 }

@@ -28,6 +28,16 @@ export async function findDriver(names: readonly string[] = DRIVERS): Promise<Sq
   );
 }
 
+/** How long the caller's own connection waits for a writer in another process. */
+const BUSY_MS = 5_000;
+
+/** Opens a file for the caller. The drivers differ in their defaults, so what matters is set. */
+export function openWith(Driver: SqliteDriver, path: string, synchronous: "FULL" | "NORMAL"): SqliteDatabase {
+  const database = new Driver(path);
+  database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = ${synchronous}`);
+  return database;
+}
+
 /** Rejects a database whose SQLite is too old. */
 export function checkVersion(database: SqliteDatabase): void {
   const version = libraryVersion(database);
@@ -67,7 +77,9 @@ async function loadDriver(name: string): Promise<SqliteDriver | null> {
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     if (code === "ERR_UNKNOWN_BUILTIN_MODULE" || code === "ERR_MODULE_NOT_FOUND") return null;
-    throw new PawlError("STORE_UNSUPPORTED", `the driver ${name} is there but can't be loaded`, { cause: error });
+    throw new PawlError("STORE_UNSUPPORTED", `the driver ${name} is installed but could not be loaded`, {
+      cause: error,
+    });
   }
 }
 
@@ -84,7 +96,7 @@ export interface SqliteStatement {
   all(...values: SqliteValue[]): unknown[];
 }
 
-export type SqliteValue = string | number | null;
+export type SqliteValue = string | number | bigint | Uint8Array | null;
 
 /** Statements by name, from constant texts. */
 export type Statements<Texts> = { readonly [Name in keyof Texts]: SqliteStatement };

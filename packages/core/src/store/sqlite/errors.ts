@@ -1,18 +1,42 @@
 import { StoreError } from "../store-error.ts";
 
-/** SQLite result codes that mean the database could not be used. */
+/**
+ * Result codes of SQLite that do not prove a bug of this package: the file, the disk, the memory or another process is the cause. `ERROR`,
+ * `INTERNAL`, `NOTFOUND`, `TOOBIG`, `MISMATCH`, `MISUSE` and `RANGE` are caused by a statement or its values.
+ */
+const PERM = 3;
+const ABORT = 4;
 const BUSY = 5;
 const LOCKED = 6;
 const NOMEM = 7;
 const READONLY = 8;
+const INTERRUPT = 9;
 const IOERR = 10;
 const CORRUPT = 11;
 const FULL = 13;
-const CONSTRAINT = 19;
 const CANTOPEN = 14;
+const PROTOCOL = 15;
+const SCHEMA = 17;
+const CONSTRAINT = 19;
+const NOLFS = 22;
+const AUTH = 23;
 const NOTADB = 26;
 
-const UNAVAILABLE: readonly number[] = [NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB];
+const UNAVAILABLE: readonly number[] = [
+  PERM,
+  ABORT,
+  NOMEM,
+  READONLY,
+  INTERRUPT,
+  IOERR,
+  CORRUPT,
+  CANTOPEN,
+  NOLFS,
+  AUTH,
+  NOTADB,
+];
+/** Another process holds a lock, or changed the schema while this one used it. */
+const CONTENDED: readonly number[] = [BUSY, LOCKED, PROTOCOL, SCHEMA];
 
 /**
  * Returns a store error, or the error itself if it is a mistake in a statement.
@@ -22,19 +46,19 @@ const UNAVAILABLE: readonly number[] = [NOMEM, READONLY, IOERR, CORRUPT, CANTOPE
 export function storeErrorOf(error: unknown, phase: "work" | "commit"): unknown {
   const code = resultCode(error);
   const text = error instanceof Error ? error.message : String(error);
-  if (code === BUSY || code === LOCKED) {
+  if (code !== null && CONTENDED.includes(code)) {
     return new StoreError("STORE_BUSY", "notApplied", `another process is writing to the database: ${text}`, {
       cause: error,
     });
   }
   if (code === FULL) {
-    return new StoreError("STORE_FULL", "notApplied", `there is no room for the database to grow: ${text}`, {
+    return new StoreError("STORE_FULL", "notApplied", `the database cannot grow: ${text}`, {
       cause: error,
     });
   }
   if (code === null || !UNAVAILABLE.includes(code)) return error;
   const outcome = phase === "commit" ? "unknown" : "notApplied";
-  return new StoreError("STORE_UNAVAILABLE", outcome, `the database can't be read or written: ${text}`, {
+  return new StoreError("STORE_UNAVAILABLE", outcome, `the database cannot be read or written: ${text}`, {
     cause: error,
   });
 }
@@ -51,15 +75,22 @@ export function isConstraint(error: unknown): boolean {
 }
 
 const NAMES: Readonly<Record<string, number>> = {
+  SQLITE_PERM: PERM,
+  SQLITE_ABORT: ABORT,
   SQLITE_BUSY: BUSY,
   SQLITE_LOCKED: LOCKED,
   SQLITE_NOMEM: NOMEM,
   SQLITE_READONLY: READONLY,
+  SQLITE_INTERRUPT: INTERRUPT,
   SQLITE_IOERR: IOERR,
   SQLITE_CORRUPT: CORRUPT,
   SQLITE_FULL: FULL,
-  SQLITE_CONSTRAINT: CONSTRAINT,
   SQLITE_CANTOPEN: CANTOPEN,
+  SQLITE_PROTOCOL: PROTOCOL,
+  SQLITE_SCHEMA: SCHEMA,
+  SQLITE_CONSTRAINT: CONSTRAINT,
+  SQLITE_NOLFS: NOLFS,
+  SQLITE_AUTH: AUTH,
   SQLITE_NOTADB: NOTADB,
 };
 

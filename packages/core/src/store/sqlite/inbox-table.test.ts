@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => connection.database.close());
 
-/** Runs `work` in a transaction of its own, with the head of a run that is there. */
+/** Runs `work` in a separate transaction, with the head of an existing run. */
 function write<Result>(work: (tables: SqliteTables, head: RunHead) => Result): Result {
   const { tables } = connection;
   return connection.write(() => {
@@ -117,15 +117,15 @@ describe("an inbox entry of the same transaction", () => {
 
 describe("the first inbox entry of a run", () => {
   const again = (n: number): InboxEntry => entry(n, { id: "a" });
-  /** In a transaction of its own, by a connection that remembers nothing of the run. */
-  const afresh = <Result>(work: (tables: SqliteTables, head: RunHead) => Result): Result => {
+  /** Runs `work` in a separate transaction, after the cache was cleared. */
+  const uncached = <Result>(work: (tables: SqliteTables, head: RunHead) => Result): Result => {
     cacheOf(connection.database).forget();
     return write(work);
   };
 
   it("the first entry is refused a second time, both before and after it was taken", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
-    afresh(({ inbox }, head) => {
+    uncached(({ inbox }, head) => {
       expect(inbox.add(head, again(2))).toBe(false);
       expect(inbox.knows(head, "message", "a")).toBe(true);
       inbox.take(head, 1);
@@ -133,8 +133,8 @@ describe("the first inbox entry of a run", () => {
       expect(inbox.knows(head, "message", "a")).toBe(true);
       expect(inbox.add(head, entry(2, { id: "b" }))).toBe(true);
     });
-    expect(afresh(({ inbox }, head) => inbox.add(head, again(3)))).toBe(false);
-    expect(afresh(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
+    expect(uncached(({ inbox }, head) => inbox.add(head, again(3)))).toBe(false);
+    expect(uncached(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
   });
 
   it("the first entry is known at once if the commit that adds it takes it", () => {
@@ -155,19 +155,19 @@ describe("the first inbox entry of a run", () => {
 
   it("the first entry is known after takeAll", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
-    afresh(({ inbox }, head) => inbox.takeAll(head));
-    expect(afresh(({ inbox }, head) => inbox.knows(head, "message", "a"))).toBe(true);
+    uncached(({ inbox }, head) => inbox.takeAll(head));
+    expect(uncached(({ inbox }, head) => inbox.knows(head, "message", "a"))).toBe(true);
   });
 
   it("the first entry can be restored only after it was taken", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
-    afresh(({ inbox }, head) => {
+    uncached(({ inbox }, head) => {
       expect(inbox.restore(head, again(2))).toBe(false);
       inbox.take(head, 1);
       expect(inbox.restore(head, again(2))).toBe(true);
       expect(inbox.restore(head, again(3))).toBe(false);
     });
-    expect(afresh(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
+    expect(uncached(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
   });
 
   it("the first entry can be taken if its id is recorded already", () => {
@@ -175,7 +175,7 @@ describe("the first inbox entry of a run", () => {
     connection.database.exec(
       "INSERT INTO pawl_inbox_ids (run, kind, id, n, at) SELECT run, kind, id, n, at FROM pawl_inbox",
     );
-    afresh(({ inbox }, head) => {
+    uncached(({ inbox }, head) => {
       expect(inbox.add(head, again(2))).toBe(false);
       inbox.take(head, 1);
       expect(inbox.knows(head, "message", "a")).toBe(true);
@@ -185,9 +185,9 @@ describe("the first inbox entry of a run", () => {
 
   it("the first entry is forgotten when it was taken and has expired", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
-    expect(afresh(({ inbox }) => inbox.forgetBefore(T0 + 1, 10))).toBe(0);
-    afresh(({ inbox }, head) => inbox.take(head, 1));
-    expect(afresh(({ inbox }) => inbox.forgetBefore(T0 + 1, 10))).toBe(1);
-    expect(afresh(({ inbox }, head) => inbox.knows(head, "message", "a"))).toBe(false);
+    expect(uncached(({ inbox }) => inbox.forgetBefore(T0 + 1, 10))).toBe(0);
+    uncached(({ inbox }, head) => inbox.take(head, 1));
+    expect(uncached(({ inbox }) => inbox.forgetBefore(T0 + 1, 10))).toBe(1);
+    expect(uncached(({ inbox }, head) => inbox.knows(head, "message", "a"))).toBe(false);
   });
 });

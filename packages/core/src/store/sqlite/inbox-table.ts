@@ -13,7 +13,7 @@ const SQL = {
   knows: "SELECT 1 FROM pawl_inbox_ids WHERE run = ? AND kind = ? AND id = ?",
   isFirst: "SELECT 1 FROM pawl_inbox WHERE run = ? AND n = 1 AND kind = ? AND id = ?",
   takeAll: "DELETE FROM pawl_inbox WHERE run = ?",
-  open: "SELECT n, kind, id, name, status, at, policy, value FROM pawl_inbox WHERE run = ? ORDER BY n",
+  open: "SELECT n, kind, id, name, status, at, policy, value FROM pawl_inbox WHERE run = ? AND n > ? ORDER BY n",
   received: `SELECT k.run, k.kind, k.id FROM pawl_inbox_ids k
     WHERE k.at < ? AND NOT EXISTS (SELECT 1 FROM pawl_inbox e WHERE e.run = k.run AND e.n = k.n) ORDER BY k.at LIMIT ?`,
   forget: "DELETE FROM pawl_inbox_ids WHERE run = ? AND kind = ? AND id = ?",
@@ -95,9 +95,14 @@ export class SqliteInboxTable implements InboxTable {
   }
 
   open(head: Pick<RunHead, "key" | "id">): readonly InboxEntry[] {
+    return this.openAfter(head, 0);
+  }
+
+  /** Returns the open entries after this number. */
+  openAfter(head: Pick<RunHead, "key" | "id">, after: number): readonly InboxEntry[] {
     if (this.#cache.get(head.id)?.inbox?.length === 0) return [];
     this.flush();
-    return (this.#sql.open.all(head.key) as EntryRow[]).map(entryOf);
+    return (this.#sql.open.all(head.key, after) as EntryRow[]).map(entryOf);
   }
 
   takeAll(head: RunHead): void {

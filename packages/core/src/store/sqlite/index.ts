@@ -1,11 +1,10 @@
-import { PawlError } from "../../model/errors.ts";
-import type { Store } from "../store.ts";
+import { kinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { SqliteConnection } from "./caller-transaction.ts";
-import { findDriver, type SqliteDatabase, type SqliteStatement, type SqliteValue } from "./driver.ts";
+import { findDriver, openWith, type SqliteDatabase, type SqliteStatement, type SqliteValue } from "./driver.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
-export type { SqliteConnection, SqliteDatabase, SqliteStatement, SqliteValue };
+export type { SqliteConnection, SqliteDatabase, SqliteStatement, SqliteStore, SqliteValue };
 
 export interface SqliteStoreOptions {
   /**
@@ -19,6 +18,16 @@ export interface SqliteStoreOptions {
   readonly walBytesMax?: number;
 }
 
+const PATH = kinds.storedText(10_000);
+/** A path, or an open database. */
+const SOURCE = kinds.either(PATH, kinds.withMethods("an open database", "exec", "prepare", "close"));
+
+const OPTIONS = optionTable<SqliteStoreOptions>("sqliteStore", {
+  synchronous: kinds.oneOf("FULL", "NORMAL"),
+  pollMs: kinds.integer(1),
+  walBytesMax: kinds.integer(1),
+});
+
 const POLL_MS = 100;
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -29,17 +38,17 @@ const WAL_BYTES_MAX = 64 * 1024 * 1024;
  * const engine = await createEngine({ store: sqliteStore("app.db"), workflows: [order] });
  * ```
  */
-export function sqliteStore(source: string | SqliteDatabase, options: SqliteStoreOptions = {}): Store {
-  const { synchronous = "FULL", pollMs = POLL_MS, walBytesMax = WAL_BYTES_MAX } = options;
-  if (synchronous !== "FULL" && synchronous !== "NORMAL") {
-    throw new PawlError("OPTION_INVALID", `synchronous is ${String(synchronous)}; it can be FULL or NORMAL`);
-  }
-  checkWhole("pollMs", pollMs);
-  checkWhole("walBytesMax", walBytesMax);
+export function sqliteStore(source: string | SqliteDatabase, options?: SqliteStoreOptions): SqliteStore {
+  readArgument(SOURCE, source, "source");
+  const { synchronous = "FULL", pollMs = POLL_MS, walBytesMax = WAL_BYTES_MAX } = readOptions(OPTIONS, options);
   return new SqliteStore(new SqliteFile(source, { synchronous, walBytesMax, driver: findDriver }), pollMs);
 }
 
-function checkWhole(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value > 0) return;
-  throw new PawlError("OPTION_INVALID", `${name} is ${value}; it must be a whole number above 0`);
+/**
+ * Opens a SQLite file with the library that a store opened by path uses. Use it for every other connection that a process has to the
+ * store's file: two different copies of the library in one process do not exclude each other.
+ */
+export async function openDatabase(path: string): Promise<SqliteDatabase> {
+  readArgument(PATH, path, "path");
+  return openWith(await findDriver(), path, "FULL");
 }

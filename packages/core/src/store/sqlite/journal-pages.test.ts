@@ -20,7 +20,7 @@ async function written(records: readonly JournalRecord[]): Promise<Loaded> {
   return (await store.load("long")) as Loaded;
 }
 
-/** As many as fill two pages and a part of the third. */
+/** Fills two pages and a part of the third. */
 const COUNT = 2 * PAGE_RECORDS + 100;
 
 const several = (like: (index: number) => Partial<JournalRecord>): readonly JournalRecord[] =>
@@ -28,11 +28,11 @@ const several = (like: (index: number) => Partial<JournalRecord>): readonly Jour
     record(index + 1, { location: `charge-${index}`, startedAt: T + index - 3, at: T + index, ...like(index) }),
   );
 
-it("records that are alike come back as they were written, in any order and by any count", async () => {
+it("uniform records are read as written, in any order and number", async () => {
   const all = several((index) => ({ payload: JSON.stringify({ index, text: `"\\\u2028 é 🙂 ${index}` }) }));
-  const { records, acts } = await written(all);
+  const { records, operatorRecords } = await written(all);
   expect([...records]).toEqual(all);
-  expect(acts).toEqual([]);
+  expect(operatorRecords).toEqual([]);
   for (const index of [0, PAGE_RECORDS, PAGE_RECORDS - 1, COUNT - 1, -1, -COUNT, 5, PAGE_RECORDS + 5]) {
     expect(records.at(index)).toEqual(all.at(index));
   }
@@ -42,15 +42,15 @@ it("records that are alike come back as they were written, in any order and by a
   );
 });
 
-/** What a list cannot hold, or not as it is. Each is rare: so in most pages it stands among others. */
+/** Records with values that the lists of a page cannot contain unchanged. They are rare, so most pages have other records too. */
 const ODD: Readonly<Record<string, Partial<JournalRecord>>> = {
   "a long payload": { payload: JSON.stringify("x".repeat(5_000)) },
   "a payload of several lines": { payload: "a\nb\n" },
   "an empty payload": { payload: "" },
   "no payload": { payload: null },
-  "a payload with what is escaped": { payload: JSON.stringify("\ufffe") },
+  "a payload with an escaped character": { payload: JSON.stringify("\ufffe") },
   "a location of several lines": { location: "a\nb" },
-  "a location with what is escaped": { location: "charge\u0000\ud800" },
+  "a location with escaped characters": { location: "charge\u0000\ud800" },
   "a long detail": { detail: "d".repeat(2_050) },
   "a detail of several lines": { detail: "d\ne" },
   "a beginning in the middle of a ms": { startedAt: 12.345_678_9 },
@@ -61,13 +61,13 @@ const ODD: Readonly<Record<string, Partial<JournalRecord>>> = {
   "more attempts": { attempts: 7 },
 };
 
-it.each(Object.entries(ODD))("%s among others comes back as it was written", async (_, odd) => {
+it.each(Object.entries(ODD))("%s among other records is read as written", async (_, odd) => {
   const places = [0, 1, PAGE_RECORDS - 1, PAGE_RECORDS, COUNT - 1];
   const all = several((index) => (places.includes(index) ? odd : { payload: `${index}` }));
   expect([...(await written(all)).records]).toEqual(all);
 });
 
-it("a gap in the seqs is one in the records", async () => {
+it("records on both sides of a gap in the seqs are read", async () => {
   const all = several(() => ({}));
   await written(all);
   await store.commit([append("long", { records: [], trim: [{ from: 501, to: 509 }] })]);
@@ -78,9 +78,9 @@ it("a gap in the seqs is one in the records", async () => {
 it("operator actions are listed separately, at any position", async () => {
   for (const places of [[0], [PAGE_RECORDS, COUNT - 1], [...Array(COUNT).keys()]]) {
     const all = several((index) => (places.includes(index) ? { kind: "operator", location: "~act" } : {}));
-    const { records, acts } = await written(all);
+    const { records, operatorRecords } = await written(all);
     expect([...records]).toEqual(all);
-    expect(acts).toEqual(places.map((place) => all[place]));
+    expect(operatorRecords).toEqual(places.map((place) => all[place]));
     await store.close();
     store = sqliteStore(":memory:");
     await store.open(new ManualWorld(T));

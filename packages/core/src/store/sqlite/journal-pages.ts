@@ -33,7 +33,7 @@ const SQL = {
     FROM (${NEXT})`,
   various: `SELECT json_group_array(seq) AS seq, json_group_array(kind) AS kind, json_group_array(outcome) AS outcome,
       json_group_array(attempts) AS attempts, json_group_array(CASE WHEN plain THEN detail END) AS detail,
-      json_group_array(seq) FILTER (WHERE kind = 'operator') AS acts
+      json_group_array(seq) FILTER (WHERE kind = 'operator') AS operatorSeqs
     FROM (${NEXT})`,
   one: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq = ?`,
   newestAfter: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq DESC LIMIT ?`,
@@ -60,25 +60,25 @@ export class JournalPages {
   }
 
   /** The records after `seq`, oldest first. All of them if `limit` is null. */
-  after(key: number, seq: number, limit: number | null): Pick<Loaded, "records" | "acts"> {
+  after(key: number, seq: number, limit: number | null): Pick<Loaded, "records" | "operatorRecords"> {
     const pages: Page[] = [];
-    const acts: JournalRecord[] = [];
+    const operatorRecords: JournalRecord[] = [];
     let length = 0;
     let last = seq;
     for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; left -= PAGE_RECORDS) {
-      const asked = Math.min(left, PAGE_RECORDS);
-      const row = this.#sql.page.get(key, last, asked) as PageRow;
+      const requested = Math.min(left, PAGE_RECORDS);
+      const row = this.#sql.page.get(key, last, requested) as PageRow;
       if (row.count === 0) break;
-      const various = row.alike === 1 ? null : (this.#sql.various.get(key, last, asked) as VariousRow);
+      const various = row.alike === 1 ? null : (this.#sql.various.get(key, last, requested) as VariousRow);
       const apart = this.#several(key, row.apart);
       pages.push(() => readPage(row, various, apart));
-      if (various !== null) acts.push(...this.#several(key, various.acts));
+      if (various !== null) operatorRecords.push(...this.#several(key, various.operatorSeqs));
       length += row.count;
       last = row.last;
-      if (row.count < asked) break;
+      if (row.count < requested) break;
     }
     const records = new PagedRecords(pages, length);
-    return { records: pages.length > 1 ? records : [...records], acts };
+    return { records: pages.length > 1 ? records : [...records], operatorRecords };
   }
 
   newestAfter(key: number, seq: number, limit: number): readonly JournalRecord[] {
@@ -127,7 +127,7 @@ export interface VariousRow {
   readonly attempts: string;
   readonly detail: string;
   /** The seqs of operator actions. */
-  readonly acts: string;
+  readonly operatorSeqs: string;
 }
 
 /** The records of a page. `apart` are the records that do not fit into its lists. */

@@ -142,7 +142,7 @@ export class SqliteJournalTable implements JournalTable {
     return kind === "listen" && attempts === 0 ? this.#listens : null;
   }
 
-  /** Nothing is known of the run: the statement itself looks. */
+  /** The run is not cached, so the statement checks its guards. */
   #appendBlind(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     const id = toColumn(runId);
     this.#writeRuns();

@@ -63,7 +63,7 @@ export class SqliteLetterTable implements LetterTable {
     return Number(this.#sql.removeBefore.run(before, limit).changes);
   }
 
-  /** The newest first, of those below `n`. */
+  /** Returns letters with numbers below `n`, newest first. */
   below(n: number, limit: number): readonly { readonly n: number; readonly letter: LetterRow }[] {
     const rows = this.#sql.below.all(n, limit) as LetterColumns[];
     return rows.map((row) => ({ n: row.n, letter: letterOf(row) }));

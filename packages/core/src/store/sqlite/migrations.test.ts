@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { expectSavedDatabase, fillDatabase } from "../../testing/saved-database.ts";
+import { expectSavedDatabase, fillDatabase, withoutPaths } from "../../testing/saved-database.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { findDriver, type SqliteDatabase } from "./driver.ts";
 import { sqliteStore } from "./index.ts";
 import { migrate } from "./migrations.ts";
 
-/** Tables and rows as the first format has them. The file is never written again; a new format gets its own. */
+/** Tables and rows of the first format. This file never changes; each later format gets a file. */
 const FORMAT_1 = new URL("./fixtures/format-1.sql", import.meta.url);
 
 async function database(sql = ""): Promise<SqliteDatabase> {
@@ -22,7 +22,7 @@ function schemaOf(opened: SqliteDatabase): unknown[] {
   return opened.prepare("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").all();
 }
 
-/** The statements that make this database. */
+/** Returns the statements that create this database. */
 function dump(opened: SqliteDatabase): string {
   const made = opened.prepare("SELECT type, name, sql FROM sqlite_master WHERE name LIKE 'pawl%' AND sql IS NOT NULL");
   const parts = made.all() as { readonly type: string; readonly name: string; readonly sql: string }[];
@@ -41,7 +41,7 @@ function dump(opened: SqliteDatabase): string {
 it.runIf(process.env.PAWL_SAVE_FORMAT === "sqlite")("a database of the current format is saved", async () => {
   const made = await database();
   const engine = await fillDatabase(sqliteStore(made));
-  writeFileSync(FORMAT_1, dump(made), { flag: "wx" });
+  writeFileSync(FORMAT_1, withoutPaths(dump(made)), { flag: "wx" });
   await engine.shutdown();
 });
 
@@ -68,7 +68,7 @@ it("a database with a newer schema is rejected unchanged", async () => {
   expect(schemaOf(newer)).toEqual(before);
 });
 
-it("stores that open a new file at the same time make its schema once", async () => {
+it("stores that open a new file concurrently create its schema once", async () => {
   const folder = mkdtempSync(join(tmpdir(), "pawl-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const stores = Array.from({ length: 5 }, () => sqliteStore(join(folder, "app.db")));

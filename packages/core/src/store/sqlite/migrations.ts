@@ -141,19 +141,26 @@ const MIGRATIONS: readonly string[] = [TABLES_SQL];
 
 const SCHEMA_VERSION = MIGRATIONS.length;
 
+export const SCHEMA_VERSION_SQL = "SELECT version FROM pawl_schema";
+
+/** Throws STORE_UNSUPPORTED if a newer release has changed the schema. */
+export function checkSchemaVersion(row: unknown): void {
+  const { version } = row as { readonly version: number };
+  if (version <= SCHEMA_VERSION) return;
+  throw new PawlError(
+    "STORE_UNSUPPORTED",
+    `the database has schema version ${version}; this release supports up to ${SCHEMA_VERSION}; use a newer release`,
+  );
+}
+
 /** Applies the migrations that the database does not have. Rejects a database with a newer schema. */
 export function migrate(database: SqliteDatabase): void {
   database.exec("BEGIN IMMEDIATE");
   try {
     database.exec("CREATE TABLE IF NOT EXISTS pawl_schema (version INTEGER NOT NULL)");
-    const row = database.prepare("SELECT version FROM pawl_schema").get() as { readonly version: number } | undefined;
+    const row = database.prepare(SCHEMA_VERSION_SQL).get() as { readonly version: number } | undefined;
+    if (row !== undefined) checkSchemaVersion(row);
     const version = row?.version ?? 0;
-    if (version > SCHEMA_VERSION) {
-      throw new PawlError(
-        "STORE_UNSUPPORTED",
-        `the database has schema version ${version}; this release supports up to ${SCHEMA_VERSION}; use a newer release`,
-      );
-    }
     for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
     if (row === undefined) database.prepare("INSERT INTO pawl_schema (version) VALUES (?)").run(SCHEMA_VERSION);
     else if (version < SCHEMA_VERSION) database.prepare("UPDATE pawl_schema SET version = ?").run(SCHEMA_VERSION);

@@ -24,30 +24,30 @@ afterEach(() => connection.database.close());
 
 const RUNS = 40;
 
-/** One entry more lies in the run's inbox, and it is due. */
+/** Adds an inbox entry and makes the run due. */
 function makeReady({ runs }: SqliteTables, runId: string, wakeAt: number): void {
   const head = runs.head(runId);
-  if (head === null) throw new Error(`run ${runId} is not there`);
+  if (head === null) throw new Error(`run ${runId} not found`);
   const next = draftOf(head);
   next.inboxLast += 1;
   next.wakeAt = wakeAt;
   runs.saveReady(next);
 }
 
-/** The inbox's number of each run and when it is due, as the rows say. */
+/** Reads `inbox_last` and `wake_at` of each run. */
 function rows(): unknown[] {
   const found = connection.database.prepare("SELECT inbox_last AS n, wake_at AS at FROM pawl_runs ORDER BY key").all();
   return (found as { readonly n: number; readonly at: number | null }[]).map(({ n, at }) => [n, at]);
 }
 
-it("runs that posts make ready in one commit are each due, with one entry more", () => {
+it("posts to several runs in one commit make each run due with one more entry", () => {
   connection.write(() => {
     for (let n = 0; n < RUNS; n += 1) makeReady(connection.tables, `r${n}`, T0 + 1);
   });
   expect(rows()).toEqual(Array(RUNS).fill([1, T0 + 1]));
 });
 
-it("a run that several posts make ready in one commit has an entry more for each", () => {
+it("each post in a commit adds one inbox entry", () => {
   connection.write(() => {
     for (const runId of ["r0", "r1", "r0", "r0"]) makeReady(connection.tables, runId, T0 + 1);
   });
@@ -84,7 +84,7 @@ it("later reads and writes in the commit see a buffered wake-up", () => {
   ]);
 });
 
-it("a run that leaves its topics, or has more than one entry more, is written as it is", () => {
+it("a run that leaves its topics or gets several entries is written individually", () => {
   const waiters = (): unknown[] => connection.database.prepare("SELECT topics FROM pawl_runs WHERE topics > 0").all();
   connection.write(() => {
     const { runs } = connection.tables;
@@ -139,11 +139,11 @@ it("a failed commit discards its buffered wake-ups", () => {
 function end(runId: string, over: Partial<RunHead> = {}, outcome: string | null = "1"): void {
   const { runs } = connection.tables;
   const head = runs.head(runId);
-  if (head === null) throw new Error(`run ${runId} is not there`);
+  if (head === null) throw new Error(`run ${runId} not found`);
   runs.saveOutcome({ ...head, status: "completed", owner: null, wakeAt: null, endedAt: T0 + 5, ...over }, outcome);
 }
 
-it("runs that end in one commit each get their own end, after they were made ready", () => {
+it("runs that become ready and end in one commit get individual ends", () => {
   connection.write(() => {
     for (const runId of ["r0", "r1", "r2"]) makeReady(connection.tables, runId, T0);
     for (const runId of ["r0", "r1"]) end(runId);
@@ -167,7 +167,7 @@ it("runs that end in one commit each get their own end, after they were made rea
   ]);
 });
 
-it("a run that has ended in this commit takes no record, even if it is not cached", () => {
+it("a run that has ended in the same commit gets no record, even if it is not cached", () => {
   connection.write(() => {
     end("r0");
     expect(connection.tables.journal.appendGuarded("r0", 1, [record(1)])).toBe(false);

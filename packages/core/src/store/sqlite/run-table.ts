@@ -144,7 +144,7 @@ export class SqliteRunTable implements RunTable {
   saveOutcome(head: RunHead, outcome: Payload): void {
     const { status, turn, owner, wakeAt, topics, claims, endedAt, key } = head;
     const text = toColumnOrNull(outcome);
-    if (this.#endsAsItWas(head)) {
+    if (this.#endsUnchanged(head)) {
       this.#ready.flush();
       this.#ended.add(key, [status, turn, endedAt, text]);
     } else {
@@ -235,7 +235,7 @@ export class SqliteRunTable implements RunTable {
   }
 
   /** Whether the run's end changes only the columns that every end changes. */
-  #endsAsItWas({ id, owner, wakeAt, topics, endedAt, claims, epoch, controlId }: RunHead): boolean {
+  #endsUnchanged({ id, owner, wakeAt, topics, endedAt, claims, epoch, controlId }: RunHead): boolean {
     if (endedAt === null || owner !== null || wakeAt !== null || topics !== 0) return false;
     const before = this.#cache.get(id)?.head;
     return before?.claims === claims && before.epoch === epoch && before.controlId === controlId;

@@ -60,7 +60,7 @@ it("a SQLite library older than 3.51.3 is rejected", () => {
   expect(() => checkVersion(database)).toThrow(expect.objectContaining({ code: "STORE_UNSUPPORTED" }));
 });
 
-it("a driver that is missing is named, with what to install", async () => {
+it("the error about a missing driver names the package to install", async () => {
   const error = await failureOf(findDriver(["node:no-such-sqlite", "no-such-sqlite-driver"]));
   expect(error.code).toBe("STORE_UNSUPPORTED");
   expect(error.message).toContain("no-such-sqlite-driver is not there");
@@ -79,7 +79,7 @@ it("a newer schema is rejected and left unchanged", async () => {
   raw.close();
 });
 
-it("a file that can't be opened, and one that is no database, are reported as such", async () => {
+it("an unreadable file and a file that is not a database are rejected with a code", async () => {
   expect(await failureOf(sqliteStore(join(folder, "none", "store.db")).open(world))).toMatchObject({
     code: "STORE_UNAVAILABLE",
     outcome: "notApplied",
@@ -94,7 +94,7 @@ it("invalid options are rejected", () => {
   expect(() => sqliteStore(path, { synchronous: "OFF" as "FULL" })).toThrow("OFF");
 });
 
-it("WAL and full synchronisation are on unless asked otherwise", async () => {
+it("WAL and full synchronisation are the defaults", async () => {
   for (const [synchronous, level] of [
     ["FULL", 2],
     ["NORMAL", 1],
@@ -109,7 +109,7 @@ it("WAL and full synchronisation are on unless asked otherwise", async () => {
   }
 });
 
-it("a database that the caller has opened is used and left open, also one in memory", async () => {
+it("a database opened by the caller, in a file or in memory, is used and stays open", async () => {
   const Driver = await findDriver();
   const database = new Driver(":memory:");
   const store = sqliteStore(database);
@@ -138,7 +138,7 @@ it("two stores over one open database see each other's changes and fence each ot
   database.close();
 });
 
-it("a full disk refuses a batch as a whole, and the store goes on when there is room", async () => {
+it("a full disk fails a whole batch, and the store works again when there is space", async () => {
   const database = await rawDatabase();
   const store = sqliteStore(database);
   await store.open(world);
@@ -159,7 +159,7 @@ it("a full disk refuses a batch as a whole, and the store goes on when there is 
   database.close();
 });
 
-it("a busy file is an error that says that nothing was applied, and the store goes on when it is free", async () => {
+it("a busy file fails a batch with outcome notApplied, and the store works again when the file is free", async () => {
   const store = sqliteStore(path);
   await store.open(world);
   const other = await rawDatabase();
@@ -173,7 +173,7 @@ it("a busy file is an error that says that nothing was applied, and the store go
   await store.close();
 });
 
-it("the log that grew behind a reader is cut back when the reader has gone", async () => {
+it("a log that has grown during a long read is truncated after the read", async () => {
   const walBytesMax = 1_000_000;
   const store = sqliteStore(path, { walBytesMax, synchronous: "NORMAL" });
   await store.open(world);
@@ -194,7 +194,7 @@ it("the log that grew behind a reader is cut back when the reader has gone", asy
   await store.close();
 });
 
-it("a commit that fails in I/O has an unknown outcome, and the file is opened anew", async () => {
+it("an I/O error in a commit leaves an unknown outcome, and the file is reopened", async () => {
   const Driver = await findDriver();
   let opened = 0;
   let failing = false;
@@ -235,7 +235,7 @@ it("a commit that fails in I/O has an unknown outcome, and the file is opened an
   await store.close();
 });
 
-it("a mistake in a batch is thrown as it is, leaves no trace, and the store goes on", async () => {
+it("a bug in a batch is thrown unchanged, has no effect, and the store keeps working", async () => {
   const store = sqliteStore(path);
   await store.open(world);
   await store.commit([create("r", { owner: "w" })]);
@@ -247,7 +247,7 @@ it("a mistake in a batch is thrown as it is, leaves no trace, and the store goes
   await store.close();
 });
 
-it("no statement on runs looks at all of them", async () => {
+it("every statement on runs uses an index", async () => {
   const store = sqliteStore(path);
   await store.open(world);
   const database = await rawDatabase();
@@ -268,7 +268,7 @@ it("no statement on runs looks at all of them", async () => {
   await store.close();
 });
 
-it("the file of a closed store holds everything by itself", async () => {
+it("the file of a closed store is complete without its log", async () => {
   const store = sqliteStore(path);
   await store.open(world);
   await store.commit([create("kept")]);

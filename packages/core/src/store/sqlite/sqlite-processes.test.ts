@@ -8,7 +8,7 @@ import { append, create, record } from "../../testing/store-contract/builders.ts
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { sqliteStore } from "./index.ts";
 
-/** Processes find the driver from here as the sources do. */
+/** The folder from which the processes resolve the driver, as the sources do. */
 const CACHE = fileURLToPath(new URL("../../../../../node_modules/.cache", import.meta.url));
 const ENTRY = fileURLToPath(new URL("./index.ts", import.meta.url));
 const world = new ManualWorld(1_700_000_000_000);
@@ -38,7 +38,7 @@ const append = (runId, over) => ({ kind: "append", runId, epoch: 1, turn: 0, rec
   state: null, inbox: null, notBefore: null, transaction: null, ...over });
 `;
 
-/** Writes to runs of its own, sends to a run of all, and claims what anybody may have; a busy file is tried again. */
+/** Writes to own runs, sends to a shared run, and claims shared runs. Retries when the file is busy. */
 const WRITER = `${PRELUDE}
 let busy = 0;
 async function until(work) {
@@ -71,7 +71,7 @@ await store.close();
 console.log(JSON.stringify({ claimed, busy }));
 `;
 
-/** Commits once, then dies as the fourth argument says: inside the next commit, or when it is durable but not answered. */
+/** Commits once, then dies as set by the fourth argument: inside the next commit, or between its durability and its reply. */
 const VICTIM = `${PRELUDE}
 const store = sqliteStore(path);
 await store.open(world);
@@ -98,7 +98,7 @@ async function execute(
   return { code, signal, out };
 }
 
-it("four processes on one file finish their work, and nothing but a busy file is ever in their way", async () => {
+it("four processes on one file complete their work with no error except a busy file", async () => {
   const path = join(folder, "shared.db");
   const count = 150;
   const names = ["a", "b", "c", "d"];
@@ -118,7 +118,7 @@ it("four processes on one file finish their work, and nothing but a busy file is
   await store.close();
 });
 
-it("a process killed inside a commit leaves no trace of it", async () => {
+it("a commit has no effect if the process is killed inside it", async () => {
   const path = join(folder, "inside.db");
   expect(await execute("victim.mjs", path, "inside")).toMatchObject({ signal: "SIGKILL" });
   const store = sqliteStore(path);
@@ -130,7 +130,7 @@ it("a process killed inside a commit leaves no trace of it", async () => {
   await store.close();
 });
 
-it("a process killed after a commit, before it said so, has committed all of it, and the same batch answers so", async () => {
+it("a commit is complete if the process is killed before the reply, and a repeated batch gets the first answers", async () => {
   const path = join(folder, "after.db");
   expect(await execute("victim.mjs", path, "after")).toMatchObject({ signal: "SIGKILL" });
   const store = sqliteStore(path);

@@ -63,7 +63,7 @@ export class SqliteReader implements Reader {
     return letter === null ? null : deadLetterOf(letter);
   }
 
-  /** Reads from the last document of the page before on, which need not be there any more. */
+  /** Reads after the id of the previous page's last document, which may have been removed. */
   async documents({ kind, where = {}, limit, cursor }: DocumentQuery): Promise<Page<StoredDocument>> {
     const after = readCursor(`documents ${kind}`, ["string"], cursor)?.[0] ?? null;
     const query = { kind, where, from: after ?? "", limit: limit + 2 };

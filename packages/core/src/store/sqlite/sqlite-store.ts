@@ -1,13 +1,21 @@
-import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../../rules/apply.ts";
 import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
-import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  Heartbeat,
+  LapsedRun,
+  OwnedRun,
+  Pruned,
+  PruneRequest,
+} from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
-import { StoreError } from "../store-error.ts";
+import { StoreError, stopsEngine } from "../store-error.ts";
+import type { SqliteDatabase } from "./driver.ts";
 import { BatchRolledBack } from "./errors.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
@@ -35,6 +43,14 @@ export class SqliteStore implements Store {
   async open(world: StoreWorld): Promise<void> {
     this.#world = world;
     await this.#file.open();
+  }
+
+  /**
+   * Opens a connection to the store's file for tables of your own, and for the `tx` option. It uses the SQLite library of the store, so
+   * that its transactions and the store's exclude each other. Close it when you are done.
+   */
+  database(): Promise<SqliteDatabase> {
+    return this.#file.connect();
   }
 
   now(): number {
@@ -75,7 +91,7 @@ export class SqliteStore implements Store {
   }
 
   /** Reads first: if nothing is due, there is no write transaction that blocks other processes. */
-  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const query = { workflows: request.workflows, now: this.now(), newestFirst: false };
     const found = this.#file.readOne((tables) => tables.runs.claimable({ ...query, limit: 1 }));
     return found.length === 0 ? [] : this.#write((batch) => claimRuns(batch, request));
@@ -93,7 +109,7 @@ export class SqliteStore implements Store {
     return this.#file.read((tables) => tables.runs.nextDueAt(worker, workflows));
   }
 
-  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+  async load(runId: string, afterSeq?: number, afterEntry = 0): Promise<Loaded | null> {
     return this.#file.read((tables) => {
       const head = tables.runs.head(runId);
       const run = tables.runs.get(runId);
@@ -101,14 +117,24 @@ export class SqliteStore implements Store {
       const snapshot = tables.documents.get("snapshot", runId);
       const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
       const journal = tables.pages.after(head.key, after, null);
-      return { run, snapshot, ...journal, inbox: head.inboxLast === 0 ? [] : tables.inbox.open(head) };
+      return {
+        run,
+        snapshot,
+        ...journal,
+        inbox: head.inboxLast <= afterEntry ? [] : tables.inbox.openAfter(head, afterEntry),
+      };
     });
   }
 
-  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(
+    worker: string,
+    leaseMs: number,
+    workflows?: readonly WorkflowRef[],
+    lapsed?: readonly LapsedRun[],
+  ): Promise<Heartbeat> {
     const now = this.now();
     return this.#file.write((tables) => ({
-      ...heartbeat(new Batch(tables, now), worker, leaseMs, workflows),
+      ...heartbeat(new Batch(tables, now), { worker, leaseMs, workflows, lapsed }),
       owned: tables.runs.ownedRunning(worker),
       nextDueAt: tables.runs.nextDueAt(worker, workflows ?? []),
       nextExpiryAt: tables.workers.nextExpiryAt(worker),
@@ -143,23 +169,28 @@ export class SqliteStore implements Store {
     return this.#file.write((tables) => work(new Batch(tables, now)));
   }
 
-  /** A commit of another process changes this connection's `data_version`; its own commits do not. */
+  /**
+   * A commit of another process changes this connection's `data_version`; its own commits do not. If the store must not be used any more,
+   * the listeners are called too, so that their next call receives the error.
+   */
   #poll(): () => void {
     if (this.#world === null) throw new Error("the store is not open");
     let version: number | null = null;
     return this.#world.every(this.#pollMs, () => {
       const seen = this.#dataVersion();
       if (seen === null || seen === version) return;
-      version = seen;
+      if (seen === "stopped") this.#stopPolling?.();
+      else version = seen;
       for (const listener of [...this.#listeners]) listener({ runIds: null });
     });
   }
 
-  /** Null if the query fails. The next poll retries. */
-  #dataVersion(): number | null {
+  /** Null if the query fails; the next poll retries. */
+  #dataVersion(): number | "stopped" | null {
     try {
       return this.#file.dataVersion();
     } catch (error) {
+      if (stopsEngine(error)) return "stopped";
       if (error instanceof StoreError) return null;
       throw error;
     }

@@ -7,7 +7,7 @@ import { sqliteStore } from "./index.ts";
 interface Bench {
   readonly engine: Engine;
   readonly database: SqliteDatabase;
-  /** The outcome of a run of each body, all begun together: its value, or its error's code or message. */
+  /** Runs all bodies concurrently. Returns the value of each run, or the code or message of its error. */
   outcomes(bodies: readonly ((tx: SqliteTx) => unknown)[]): Promise<unknown[]>;
   lines(): unknown[];
 }
@@ -32,9 +32,9 @@ async function bench(): Promise<Bench> {
   return {
     engine,
     database,
-    async outcomes(asked) {
-      bodies = asked;
-      const runs = await Promise.all(asked.map((_, n) => engine.start(one, n)));
+    async outcomes(bodyList) {
+      bodies = bodyList;
+      const runs = await Promise.all(bodyList.map((_, n) => engine.start(one, n)));
       await world.advance("1 s");
       return await Promise.all(runs.map((run) => run.result().catch(({ cause }) => cause.code ?? cause.message)));
     },

@@ -137,7 +137,7 @@ export function checkStatement(sql: string): void {
   const bare = sql.replace(QUOTED, (text) => (text.startsWith("--") || text.startsWith("/*") ? " " : " q "));
   const problem = problemOf(bare);
   if (problem === null) return;
-  throw new PawlError("TX_STATEMENT", `a transaction can't take this statement, ${problem}: ${excerpt(sql)}`);
+  throw new PawlError("TX_STATEMENT", `a transaction cannot execute this statement, ${problem}: ${excerpt(sql)}`);
 }
 
 function problemOf(bare: string): string | null {

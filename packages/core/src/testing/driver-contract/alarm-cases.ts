@@ -2,7 +2,7 @@ import type { DriverCase } from "./driver-subject.ts";
 
 export const alarmCases: readonly DriverCase[] = [
   {
-    name: "an alarm that is set again is moved, and one that is cleared is gone",
+    name: "an alarm is moved by a second setAlarm and removed by clearAlarm",
     async run({ driver, alarm }, expect) {
       await driver.clearAlarm("run");
       await driver.setAlarm("run", 2_000);
@@ -15,7 +15,7 @@ export const alarmCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "an alarm may be for a time that is over, or far away",
+    name: "an alarm can be set for a past or a distant time",
     async run({ driver, alarm }, expect) {
       for (const at of [0, 1, 1_700_000_000_000, 8_640_000_000_000_000]) {
         await driver.setAlarm("run", at);
@@ -24,7 +24,7 @@ export const alarmCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "an alarm is none of the keys",
+    name: "an alarm does not appear in the list of keys",
     async run({ driver }, expect) {
       await driver.setAlarm("run", 1_000);
       expect((await driver.list(new Uint8Array())).length).toBe(0);

@@ -1,14 +1,14 @@
 import type { KvDriver } from "../../store/kv/kv-driver.ts";
 import type { Expect } from "../store-contract/harness.ts";
 
-/** A driver to try, over a namespace of its own. */
+/** A driver under test, over a namespace that nothing else uses. */
 export interface DriverSubject {
   readonly driver: KvDriver;
-  /** The driver of another namespace beside it. Left out where there is none. */
+  /** The driver of another namespace in the same database. Omit it if the database has only one namespace. */
   readonly neighbour?: KvDriver;
-  /** The same namespace as a process has it that has just begun. Left out where nothing outlives the process. */
+  /** Opens the same namespace as a new process would. Omit it if no data outlives the process. */
   readonly reopen?: () => Promise<KvDriver>;
-  /** When the namespace's alarm is set for; null: it is not. Left out where it can't be seen. */
+  /** Returns the time of the alarm of the namespace, or null if no alarm is set. Omit it if the time cannot be read. */
   readonly alarm?: () => Promise<number | null>;
   readonly dispose?: () => Promise<void>;
 }
@@ -30,7 +30,7 @@ export function text(value: string): Uint8Array {
   return TEXT.encode(value);
 }
 
-/** What is under a prefix, as plain numbers. */
+/** The keys and values under a prefix, as arrays of numbers. */
 export async function listed(
   driver: KvDriver,
   prefix: Uint8Array,

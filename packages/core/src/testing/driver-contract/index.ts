@@ -11,7 +11,7 @@ const GROUPS: readonly (readonly [string, readonly DriverCase[]])[] = [
 ];
 
 /**
- * Tries a driver of `pawl/host` against everything that `runWorkflow` relies on. Each case gets a namespace of its own.
+ * Tests a driver of `pawl/host` against everything that `runWorkflow` relies on. Each case gets a separate namespace.
  *
  * ```ts
  * import { describe, expect, it } from "vitest";
@@ -23,13 +23,13 @@ export function driverContract(name: string, factory: DriverFactory, harness: Ha
   describe(`the ${name} driver`, () => {
     for (const [group, cases] of GROUPS) {
       describe(group, () => {
-        for (const { name: sentence, run } of cases) it(sentence, async () => tryCase(await factory(), expect, run));
+        for (const { name: title, run } of cases) it(title, async () => runCase(await factory(), expect, run));
       });
     }
   });
 }
 
-async function tryCase(subject: DriverSubject, expect: Expect, run: DriverCase["run"]): Promise<void> {
+async function runCase(subject: DriverSubject, expect: Expect, run: DriverCase["run"]): Promise<void> {
   try {
     await run(subject, expect);
   } finally {

@@ -4,7 +4,7 @@ const ALL = bytes();
 
 export const keyCases: readonly DriverCase[] = [
   {
-    name: "what is set is got, and what is not set is null",
+    name: "get returns the last value of a key, or null if the key is not set",
     async run({ driver }, expect) {
       await driver.set(bytes(1), text("one"));
       expect([...((await driver.get(bytes(1))) ?? [])]).toEqual([...text("one")]);
@@ -14,7 +14,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "an empty value is a value",
+    name: "an empty value is stored and listed",
     async run({ driver }, expect) {
       await driver.set(bytes(1), bytes());
       expect([...((await driver.get(bytes(1))) ?? [9])]).toEqual([]);
@@ -22,7 +22,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "what is deleted is gone, and deleting what is not there does nothing",
+    name: "delete removes a key, and does nothing if the key is missing",
     async run({ driver }, expect) {
       await driver.set(bytes(1), text("one"));
       await driver.delete(bytes(1));
@@ -41,7 +41,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "a prefix lists what begins with exactly its bytes",
+    name: "list returns only keys that start with the bytes of the prefix",
     async run({ driver }, expect) {
       for (const key of [[1, 0xfe], [1, 0xff], [1, 0xff, 0], [1, 0xff, 0xff], [2], [1]]) {
         await driver.set(bytes(...key), bytes(0));
@@ -58,7 +58,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "deleting a prefix removes what begins with exactly its bytes",
+    name: "deletePrefix removes only keys that start with the bytes of the prefix",
     async run({ driver }, expect) {
       for (const key of [[1], [1, 2], [1, 2, 3], [1, 3], [2], [0xff, 0xff], [0xff]]) {
         await driver.set(bytes(...key), bytes(0));
@@ -71,7 +71,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "a batch sets and removes, in order",
+    name: "a batch sets and removes keys in order",
     async run({ driver }, expect) {
       await driver.set(bytes(1), text("old"));
       await driver.set(bytes(2), text("old"));
@@ -89,7 +89,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "a batch of a thousand keys, and a value of a megabyte, come back as they were",
+    name: "a batch of 1,000 keys and a value of 1 MB are stored unchanged",
     async run({ driver }, expect) {
       const large = Uint8Array.from({ length: 1_000_000 }, (_, at) => (at * 7) % 256);
       const writes = Array.from({ length: 1_000 }, (_, n) => ({
@@ -103,7 +103,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "what the caller does with its bytes afterwards changes nothing",
+    name: "stored bytes do not change when the caller modifies its arrays",
     async run({ driver }, expect) {
       const key = bytes(1, 2);
       const value = bytes(3, 4);
@@ -121,7 +121,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "another namespace has none of it",
+    name: "a write in one namespace does not affect another namespace",
     async run({ driver, neighbour }, expect) {
       if (neighbour === undefined) return;
       await driver.set(bytes(1), text("mine"));
@@ -134,7 +134,7 @@ export const keyCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "a batch is there for a process that begins later",
+    name: "a batch is readable by a process that starts later",
     async run({ driver, reopen }, expect) {
       await driver.batch([{ key: bytes(1), value: text("kept") }]);
       if (reopen === undefined) return;

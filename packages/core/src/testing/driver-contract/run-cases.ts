@@ -18,7 +18,7 @@ const log = (): void => undefined;
 
 export const runCases: readonly DriverCase[] = [
   {
-    name: "a run that waits is there for the next call, and ends with what it was sent",
+    name: "a suspended run is resumed by the next call and completes with the message sent to it",
     async run({ driver, reopen }, expect) {
       const first = runWorkflow("run", order, 21, driver, { log });
       const waiting = await first.result;
@@ -34,7 +34,7 @@ export const runCases: readonly DriverCase[] = [
     },
   },
   {
-    name: "a run that stays hears what it is sent",
+    name: "a live run receives a message",
     async run({ driver }, expect) {
       const run = runWorkflow("run", order, 21, driver, { mode: "live", log });
       await run.message("approve", "bob");

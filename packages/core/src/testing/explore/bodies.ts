@@ -14,14 +14,15 @@ export interface BodiesParts {
   readonly world: ExploreWorld;
   readonly schedule: Schedule;
   readonly notes: RunObservations;
-  readonly whose: Attribution;
-  /** Whether a body that runs again gets the same randomness. */
-  readonly isPinned: boolean;
+  readonly attribution: Attribution;
+  /** If true, a step body that runs again gets the same random numbers. */
+  readonly sameRandom: boolean;
 }
 
+/** The longest delay of a step body by an `order` fault. */
 const ORDER_MS_MAX = 9;
 
-/** The bodies of a schedule's steps, and what goes wrong in them. */
+/** Runs the step bodies of a schedule, with its faults. */
 export class Bodies {
   readonly #parts: BodiesParts;
   readonly #order: (() => number) | null;
@@ -35,34 +36,34 @@ export class Bodies {
     this.#faults = faults.filter((fault) => "body" in fault);
   }
 
-  /** The command with a body that this class sees to. */
-  through(command: Command, process: Process): Command {
+  /** Returns the command with bodies that run through this class. */
+  wrap(command: Command, process: Process): Command {
     if (command.kind !== "step") return command;
     const { location, body, transact, rollback, retry, shouldRetry } = command;
     const isRetried = retry.maxAttempts > 1 && shouldRetry === null;
-    const watched: StepCommand = {
+    const wrapped: StepCommand = {
       ...command,
       body: (info) => this.#run(process, { location, isRetried }, () => body(info)),
     };
     if (transact !== undefined)
-      Object.assign(watched, {
+      Object.assign(wrapped, {
         transact: (tx: unknown, info: Parameters<typeof transact>[1]) =>
           this.#transact(location, () => transact(tx, info)),
       });
-    if (rollback === undefined || rollback === null) return watched;
-    const undone = {
+    if (rollback === undefined || rollback === null) return wrapped;
+    const undo = {
       location: `${location}/~rollback`,
       isRetried: rollback.retry.maxAttempts > 1 && rollback.shouldRetry === null,
     };
     const run = (...args: Parameters<typeof rollback.run>): unknown =>
-      this.#run(process, undone, () => rollback.run(...args));
-    return { ...watched, rollback: { ...rollback, run } };
+      this.#run(process, undo, () => rollback.run(...args));
+    return { ...wrapped, rollback: { ...rollback, run } };
   }
 
-  /** It runs in the middle of a commit: nothing goes wrong in it but what it does itself. */
+  /** A transaction body runs inside a commit, so no fault is injected into it. */
   #transact(location: string, call: () => unknown): unknown {
     this.#failFor(location);
-    return this.#parts.whose.at(this.#place(location), call);
+    return this.#parts.attribution.at(this.#userCode(location), call);
   }
 
   #run(process: Process, body: RunObservations["bodies"][number], call: () => unknown): unknown {
@@ -73,36 +74,36 @@ export class Bodies {
     const n = notes.bodies.length;
     const faults = this.#faults.filter((fault) => fault.body === n);
     const delayMs = this.#order === null ? 0 : Math.floor(this.#order() * ORDER_MS_MAX);
-    if (delayMs === 0) return this.#begin(process, location, faults, call);
+    if (delayMs === 0) return this.#start(process, location, faults, call);
     return new Promise<void>((resolve) => {
       world.clock.wakeAt(world.clock.now() + delayMs, resolve);
-    }).then(() => (process.isDead ? never() : this.#begin(process, location, faults, call)));
+    }).then(() => (process.isDead ? never() : this.#start(process, location, faults, call)));
   }
 
-  #begin(process: Process, location: string, faults: ReadonlyArray<BodyFault>, call: () => unknown): unknown {
-    const { notes, world, whose } = this.#parts;
+  #start(process: Process, location: string, faults: ReadonlyArray<BodyFault>, call: () => unknown): unknown {
+    const { notes, world, attribution } = this.#parts;
     for (const fault of faults) {
       if (fault.kind === "hang") {
         process.isHung = true;
-        notes.tell(() => `${said(location)} hangs, until its process is ended`);
+        notes.log(() => `${describedStep(location)} hangs until its process is killed`);
         return never();
       }
       if (fault.ran) continue;
       if (fault.kind === "flake") {
-        notes.tell(() => `${said(location)} fails once, before it has done anything`);
-        throw new Error("made to fail once");
+        notes.log(() => `${describedStep(location)} fails once, before it runs`);
+        throw new Error("injected failure before the step body");
       }
-      process.crash(`before ${said(location)} runs`);
+      process.crash(`before ${describedStep(location)} runs`);
       return never();
     }
     const count = (notes.ran.get(location) ?? 0) + 1;
     notes.ran.set(location, count);
-    notes.tell(() => `${said(location)} runs${count > 1 ? " again" : ""}`);
-    const value = whose.at(this.#place(location, count), call);
+    notes.log(() => `${describedStep(location)} runs${count > 1 ? " again" : ""}`);
+    const value = attribution.at(this.#userCode(location, count), call);
     if (!isThenable(value)) return this.#after(process, location, faults, value);
-    const release = world.hold();
+    const ended = world.startIo();
     return Promise.resolve(value)
-      .finally(release)
+      .finally(ended)
       .then((result) => this.#after(process, location, faults, result));
   }
 
@@ -111,44 +112,45 @@ export class Bodies {
     for (const fault of faults) {
       if (fault.kind === "hang" || !fault.ran) continue;
       if (fault.kind === "flake") {
-        notes.tell(() => `${said(location)} has done its work, and fails before it can say so`);
-        throw new Error("made to fail once, after its work");
+        notes.log(() => `${describedStep(location)} fails once, after it ran`);
+        throw new Error("injected failure after the step body");
       }
-      process.crash(`before it has stored that ${said(location)} is done`);
+      process.crash(`before the result of ${describedStep(location)} is stored`);
       return never();
     }
     return value;
   }
 
-  /** Fails a step for good, before it has done anything, where the course says so. */
+  /** Fails a step permanently, before its body runs, if the scenario requires it. */
   #failFor(location: string): void {
     const { schedule, notes } = this.#parts;
-    if (schedule.course.kind !== "fail" || schedule.course.step !== location) return;
-    notes.tell(() => `${said(location)} fails for good, before it has done anything`);
-    throw new CriticalError(`${said(location)} is made to fail`);
+    if (schedule.scenario.kind !== "fail" || schedule.scenario.step !== location) return;
+    notes.log(() => `${describedStep(location)} fails permanently, before it runs`);
+    throw new CriticalError(`injected failure of ${describedStep(location)}`);
   }
 
-  #place(location: string, count = 1): UserCodeLocation {
-    const { world, notes, isPinned } = this.#parts;
-    const random = seededSequence(hash32(`${location} ${isPinned ? 1 : count}`));
+  #userCode(location: string, count = 1): UserCodeLocation {
+    const { world, notes, sameRandom } = this.#parts;
+    const random = seededSequence(hash32(`${location} ${sameRandom ? 1 : count}`));
     return {
       kind: "body",
       now: () => world.clock.now(),
       random,
-      strayed: () => undefined,
-      note: (what) => notes.tell(() => `  → ${what}`),
-      unhandled: (error) => notes.unhandled.push(String(error)),
+      onNondeterministicCall: () => undefined,
+      onEffect: (effect) => notes.log(() => `  → ${effect}`),
+      onUnhandledRejection: (error) => notes.unhandled.push(String(error)),
     };
   }
 }
 
-/** A step, for people. */
-export function said(location: string): string {
+/** A step as it is called in messages. */
+export function describedStep(location: string): string {
   const undo = "/~rollback";
   if (location.endsWith(undo)) return `the rollback of step ${stepName(location.slice(0, -undo.length))}`;
   return location.includes("/") ? `step ${location}` : `step ${stepName(location)}`;
 }
 
+/** A promise that never settles: the code after it does not run. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }

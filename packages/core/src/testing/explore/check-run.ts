@@ -1,124 +1,144 @@
 import { type Failure, toError } from "../../model/failure.ts";
 import type { Codec } from "../../model/payload.ts";
-import { said } from "./bodies.ts";
+import { describedStep } from "./bodies.ts";
 import type { Fact } from "./finding.ts";
 import type { ScheduleResult } from "./run-observations.ts";
 import { type Schedule, takesTime } from "./schedule.ts";
 
-/** What a play is measured by. */
-export interface Measure {
+/** What the result of a schedule is compared with, and by which options. */
+export interface CheckContext {
   readonly codec: Codec;
-  /** The play of the same course without faults; null: this is it. */
+  /** The result of the same scenario without faults. Null if that is the checked result. */
   readonly base: ScheduleResult | null;
-  /** The play in which nothing goes wrong; null: this is it. */
-  readonly calm: ScheduleResult | null;
-  /** What there was before the run. */
+  /** The result of the normal scenario without faults. Null if that is the checked result. */
+  readonly normal: ScheduleResult | null;
+  /** The effects before the run. */
   readonly initial: readonly string[];
-  /** Whether the output says how long something took, or when it was. */
+  /** True if the output depends on time. */
   readonly isTimed: boolean;
-  /** Whether the output is another each time, whatever goes wrong. */
+  /** True if the output differs between executions without faults. */
   readonly isRandom: boolean;
   readonly allOrNothing: boolean | null;
   readonly mayFail: ReadonlySet<string>;
-  /** What of the output has to be the same. */
+  /** Returns the part of the output that must be the same. Null compares all of it. */
   readonly project: ((output: unknown) => unknown) | null;
 }
 
-/** What is wrong, as one play shows it. */
-export function checkRun(schedule: Schedule, played: ScheduleResult, measure: Measure): readonly Fact[] {
-  const { base } = measure;
-  const direct = [...inCode(played), ...swallowed(schedule, played, measure), ...left(schedule, played, measure)];
+/** Returns the faults of the workflow that one result shows. */
+export function checkRun(schedule: Schedule, result: ScheduleResult, context: CheckContext): readonly Fact[] {
+  const { base } = context;
+  const direct = [
+    ...functionFacts(result),
+    ...swallowed(schedule, result, context),
+    ...uncompensated(schedule, result, context),
+  ];
   if (base === null) return direct;
-  const parted = partedFrom(base, schedule, played, measure);
-  return [...direct, ...(parted === null ? effectsBeside(base, played) : [parted])];
+  const different = differentEnd(base, schedule, result, context);
+  return [...direct, ...(different === null ? differentEffects(base, result) : [different])];
 }
 
-function inCode({ notes }: ScheduleResult): readonly Fact[] {
+/** Faults in the workflow function itself. */
+function functionFacts({ notes }: ScheduleResult): readonly Fact[] {
   return [
-    ...notes.strayed.map(({ what, after }): Fact => {
-      const where = after === null ? "at its beginning" : `after ${after}`;
-      return { kind: "nondeterminism", subject: what, message: `the workflow's function calls ${what} ${where}` };
+    ...notes.nondeterministicCalls.map(({ call, after }): Fact => {
+      const where = after === null ? "at its start" : `after ${after}`;
+      return { kind: "nondeterminism", subject: call, message: `the workflow function calls ${call} ${where}` };
     }),
     ...[...notes.outside].map(
-      (what): Fact => ({ kind: "outside", subject: what, message: `"${what}" happens outside of every step` }),
+      (effect): Fact => ({
+        kind: "outside",
+        subject: effect,
+        message: `effect "${effect}" happens outside every step`,
+      }),
     ),
     ...[...notes.unawaited].map(
-      (what): Fact => ({ kind: "unawaited", subject: what, message: `nobody waits for ${what}` }),
+      (call): Fact => ({ kind: "unawaited", subject: call, message: `the result of ${call} is never awaited` }),
     ),
     ...notes.unhandled.map(
-      (error): Fact => ({ kind: "swallowed", subject: error, message: `nobody handles a failure: ${error}` }),
+      (error): Fact => ({ kind: "swallowed", subject: error, message: `unhandled rejection: ${error}` }),
     ),
   ];
 }
 
-/** The end is another than it is without the faults. */
-function partedFrom(base: ScheduleResult, schedule: Schedule, played: ScheduleResult, measure: Measure): Fact | null {
-  if (played.status === null) {
+/** The fact that the run ended differently than without the faults, if it did. */
+function differentEnd(
+  base: ScheduleResult,
+  schedule: Schedule,
+  result: ScheduleResult,
+  context: CheckContext,
+): Fact | null {
+  if (result.status === null) {
     if (base.status === null) return null;
-    return { kind: "stuck", subject: "the run", message: `the run does not come to its end: ${played.sentence}` };
+    return { kind: "stuck", subject: "the run", message: `the run does not end: ${result.sentence}` };
   }
-  const ended = describedEnd(played, measure.codec);
-  if (played.status === "paused" && base.status !== "paused")
-    return { kind: "nondeterminism", subject: "replay", message: `a replay went another way: ${ended}` };
-  const before = describedEnd(base, measure.codec);
-  const message = `the run is ${ended}, and without what went wrong it is ${before}`;
-  if (played.status !== base.status) return { kind: "result", subject: "the result", message };
-  if (played.status !== "completed" || measure.isRandom || (measure.isTimed && takesTime(schedule))) return null;
-  return outputText(played, measure) === outputText(base, measure)
+  const ended = describedEnd(result, context.codec);
+  if (result.status === "paused" && base.status !== "paused")
+    return { kind: "nondeterminism", subject: "replay", message: `replay diverged: the run is ${ended}` };
+  const before = describedEnd(base, context.codec);
+  const message = `with faults the run is ${ended}; without faults it is ${before}`;
+  if (result.status !== base.status) return { kind: "result", subject: "the result", message };
+  if (result.status !== "completed" || context.isRandom || (context.isTimed && takesTime(schedule))) return null;
+  return outputText(result, context) === outputText(base, context)
     ? null
     : { kind: "result", subject: "the result", message };
 }
 
-function outputText({ outcome }: ScheduleResult, { codec, project }: Measure): string | null {
-  return project === null ? outcome : codec.encode(project(codec.decode(outcome)), "what is compared");
+function outputText({ outcome }: ScheduleResult, { codec, project }: CheckContext): string | null {
+  return project === null ? outcome : codec.encode(project(codec.decode(outcome)), "the result of compare");
 }
 
-/** The same effects, each as often as without the faults. */
-function effectsBeside(base: ScheduleResult, played: ScheduleResult): readonly Fact[] {
-  const more = without(played.effects, base.effects);
-  const less = without(base.effects, played.effects);
+/** The fact that effects happened more or less often than without the faults, if they did. */
+function differentEffects(base: ScheduleResult, result: ScheduleResult): readonly Fact[] {
+  const more = without(result.effects, base.effects);
+  const less = without(base.effects, result.effects);
   if (more.length === 0 && less.length === 0) return [];
-  const again = [...played.notes.ran].filter(([at, count]) => count > (base.notes.ran.get(at) ?? 0)).map(([at]) => at);
+  const again = [...result.notes.ran].filter(([at, count]) => count > (base.notes.ran.get(at) ?? 0)).map(([at]) => at);
   const step = again[0] ?? null;
   if (more.length > 0) {
-    const ran = step === null ? "" : `, because ${said(step)} ran again`;
-    const what = more.map((each) => `"${each}"`).join(", ");
-    return [{ kind: "twice", subject: step ?? what, message: `${what} happened once too often${ran}` }];
+    const reason = step === null ? "" : `: ${describedStep(step)} ran again`;
+    const effects = quoted(more);
+    return [
+      { kind: "twice", subject: step ?? effects, message: `${effects} happened more often than expected${reason}` },
+    ];
   }
-  const what = less.map((each) => `"${each}"`).join(", ");
-  return [{ kind: "lost", subject: what, message: `${what} did not happen` }];
+  const effects = quoted(less);
+  return [{ kind: "lost", subject: effects, message: `${effects} did not happen` }];
 }
 
-/** A step failed for good, and all went on as if it had not. */
+function quoted(effects: readonly string[]): string {
+  return effects.map((each) => `"${each}"`).join(", ");
+}
+
+/** The fact that a step failed permanently and the run completed with the same result, if it did. */
 function swallowed(
-  { course, faults }: Schedule,
-  played: ScheduleResult,
-  { calm, mayFail, isRandom, ...rest }: Measure,
+  { scenario, faults }: Schedule,
+  result: ScheduleResult,
+  { normal, mayFail, isRandom, ...rest }: CheckContext,
 ): readonly Fact[] {
-  if (course.kind !== "fail" || faults.length > 0 || calm === null || played.status !== "completed" || isRandom)
+  if (scenario.kind !== "fail" || faults.length > 0 || normal === null || result.status !== "completed" || isRandom)
     return [];
-  const { step } = course;
-  const isMeant = played.notes.tried.has(step) || mayFail.has(step) || step.endsWith("/~rollback");
-  const measure = { calm, mayFail, isRandom, ...rest };
-  if (isMeant || outputText(played, measure) !== outputText(calm, measure)) return [];
-  if ([...played.notes.issued].some((location) => !calm.notes.issued.has(location))) return [];
-  const message = `${said(step)} fails for good, and the run is completed as if it had not`;
+  const { step } = scenario;
+  const isExpected = result.notes.tried.has(step) || mayFail.has(step) || step.endsWith("/~rollback");
+  const context = { normal, mayFail, isRandom, ...rest };
+  if (isExpected || outputText(result, context) !== outputText(normal, context)) return [];
+  if ([...result.notes.issued].some((location) => !normal.notes.issued.has(location))) return [];
+  const message = `${describedStep(step)} fails permanently, but the run completes with the same result`;
   return [{ kind: "swallowed", subject: step, message }];
 }
 
-/** A run that failed, or was cancelled, and undoes things, is to leave nothing. */
-function left({ course, faults }: Schedule, played: ScheduleResult, measure: Measure): readonly Fact[] {
-  const { calm, initial, allOrNothing } = measure;
-  if (course.kind === "calm" || faults.length > 0 || (played.status !== "failed" && played.status !== "cancelled"))
+/** The effects that remain after a run failed or was cancelled, although it has rollbacks. */
+function uncompensated({ scenario, faults }: Schedule, result: ScheduleResult, context: CheckContext): readonly Fact[] {
+  const { normal, initial, allOrNothing } = context;
+  if (scenario.kind === "normal" || faults.length > 0 || (result.status !== "failed" && result.status !== "cancelled"))
     return [];
-  if (!(allOrNothing ?? calm?.notes.hasRollback ?? false) || played.notes.hasCheckpoint) return [];
-  return without(played.leftovers, initial).map((what): Fact => {
-    const when = course.kind === "fail" ? `when ${said(course.step)} fails` : "when the run is cancelled";
-    return { kind: "uncompensated", subject: what, message: `"${what}" is left ${when}: nothing took it back` };
+  if (!(allOrNothing ?? normal?.notes.hasRollback ?? false) || result.notes.hasCheckpoint) return [];
+  return without(result.leftovers, initial).map((effect): Fact => {
+    const cause = scenario.kind === "fail" ? `${describedStep(scenario.step)} fails` : "the run is cancelled";
+    return { kind: "uncompensated", subject: effect, message: `"${effect}" is not undone after ${cause}` };
   });
 }
 
-/** What the first list holds more often than the second. */
+/** The items of the first list that the second does not contain as often. */
 function without(items: readonly string[], others: readonly string[]): readonly string[] {
   const left = [...others];
   return items.filter((item) => {

@@ -6,21 +6,21 @@ import type { VirtualClock } from "../virtual-world.ts";
 import type { RunObservations } from "./run-observations.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** A message to the run, or an event, at a time after its start. */
+/** A message to the run, or an event, sent at a time after the start of the run. */
 export type ClientAction =
   | { readonly message: string | MessageType<unknown>; readonly value?: unknown; readonly after?: Duration }
   | { readonly event: string | TopicType<unknown>; readonly value?: unknown; readonly after?: Duration };
 
 export type ClientScript = readonly ClientAction[];
 
-/** What comes for a run from outside. */
+/** Starts the run and sends its messages and events. */
 export class ClientActions {
   readonly #client: Engine;
   readonly #start: () => Promise<unknown>;
   readonly #notes: RunObservations;
   readonly #times: number;
-  /** The earliest last. */
-  readonly #left: Array<{ readonly at: number; readonly id: string; readonly act: ClientAction }>;
+  /** Actions not sent yet, latest first. */
+  readonly #pending: Array<{ readonly at: number; readonly id: string; readonly action: ClientAction }>;
 
   constructor(
     client: Engine,
@@ -37,33 +37,33 @@ export class ClientActions {
     this.#notes = notes;
     this.#times = faults.some(({ kind }) => kind === "twice") ? 2 : 1;
     this.#start = () => client.start(workflow, input, { id: "explored" });
-    this.#left = script
-      .map((act, index) => ({ at: clock.now() + afterMs(act), id: `act ${index + 1}`, act }))
+    this.#pending = script
+      .map((action, index) => ({ at: clock.now() + afterMs(action), id: `action ${index + 1}`, action }))
       .sort((left, right) => right.at - left.at || (left.id < right.id ? 1 : -1));
   }
 
-  /** When the next is due; null: there is none. */
+  /** The time of the next action. Null if all were sent. */
   get nextAt(): number | null {
-    return this.#left.at(-1)?.at ?? null;
+    return this.#pending.at(-1)?.at ?? null;
   }
 
   start(): void {
-    this.#notes.tell(() => `the run is started${this.#often}`);
+    this.#notes.log(() => `the run is started${this.#suffix}`);
     for (let time = 0; time < this.#times; time += 1) void this.#start();
   }
 
   next(): void {
-    const next = this.#left.pop();
+    const next = this.#pending.pop();
     if (next === undefined) return;
-    const { act, id } = next;
-    this.#notes.tell(() => `${describedAct(act)} is sent${this.#often}`);
+    const { action, id } = next;
+    this.#notes.log(() => `${describedAction(action)} is sent${this.#suffix}`);
     for (let time = 0; time < this.#times; time += 1) {
-      if ("message" in act) void this.#client.send("explored", act.message, act.value, { id });
-      else void this.#client.emit(act.event, act.value, { id });
+      if ("message" in action) void this.#client.send("explored", action.message, action.value, { id });
+      else void this.#client.emit(action.event, action.value, { id });
     }
   }
 
-  get #often(): string {
+  get #suffix(): string {
     return this.#times > 1 ? ", twice" : "";
   }
 }
@@ -72,7 +72,8 @@ function afterMs({ after = 0 }: ClientAction): number {
   return parseDuration(after, "after");
 }
 
-function describedAct(act: ClientAction): string {
-  if ("message" in act) return `message ${typeof act.message === "string" ? act.message : act.message.message}`;
-  return `event ${typeof act.event === "string" ? act.event : act.event.topic}`;
+function describedAction(action: ClientAction): string {
+  if ("message" in action)
+    return `message ${typeof action.message === "string" ? action.message : action.message.message}`;
+  return `event ${typeof action.event === "string" ? action.event : action.event.topic}`;
 }

@@ -1,75 +1,75 @@
 import type { Codec } from "../../model/payload.ts";
 import { currentLocation } from "./user-code-location.ts";
 
-/** What step bodies do to the world, as a test has it: fakes that begin anew for each schedule, and can be looked at. */
+/** The external systems that steps change, as fakes that are reset before each schedule and read after it. */
 export interface Effects {
-  /** Forgets everything: the next schedule begins. */
+  /** Restores the initial state, before each schedule. */
   reset(): void;
-  /** What there is when a run has ended. A list is compared whatever its order. */
+  /** Returns the state after a run has ended. The order of a list is ignored. */
   read(): unknown;
-  /** What is left of a run that was to leave nothing. Left out: whatever `read` says that it did not say at the beginning. */
+  /** Returns effects that a failed or cancelled run did not undo. Default: what `read` returns in addition to the initial state. */
   leftovers?(): readonly string[];
 }
 
 export interface EffectOptions {
-  /** The service knows it by this: the same again does nothing. */
+  /** The idempotency key: a second call with the same key does nothing. */
   readonly key?: string;
-  /** It is not undone when the run fails: a mail that was sent. */
+  /** The effect is not undone when the run fails, such as a sent mail. Default false. */
   readonly stays?: boolean;
 }
 
-/** A world that remembers what happened in it. */
+/** Records effects and their undoing. */
 export interface EffectLog extends Effects {
-  happened(what: string, options?: EffectOptions): void;
-  /** Takes back what happened; with a key, the same again does nothing. */
-  undone(what: string, options?: Pick<EffectOptions, "key">): void;
+  happened(effect: string, options?: EffectOptions): void;
+  /** Removes an effect. With a key, a second call with the same key does nothing. */
+  undone(effect: string, options?: Pick<EffectOptions, "key">): void;
   read(): readonly string[];
   leftovers(): readonly string[];
 }
 
 interface Entry {
-  readonly what: string;
+  readonly effect: string;
   readonly stays: boolean;
 }
 
-/** Effects for fakes to write down. */
+/** Creates an empty effect log, for fakes to record their calls in. */
 export function effectLog(): EffectLog {
   let entries: Entry[] = [];
   const keys = new Set<string>();
-  const isKnown = (act: string, key: string | undefined): boolean => {
+  const isKnown = (action: string, key: string | undefined): boolean => {
     if (key === undefined) return false;
-    const known = keys.has(`${act} ${key}`);
-    keys.add(`${act} ${key}`);
+    const known = keys.has(`${action} ${key}`);
+    keys.add(`${action} ${key}`);
     return known;
   };
   return {
-    happened(what, { key, stays = false } = {}) {
-      const again = isKnown("do", key);
-      currentLocation()?.note(again ? `${what}: known by its key, so nothing happens` : what);
-      if (!again) entries.push({ what, stays });
+    happened(effect, { key, stays = false } = {}) {
+      const isDuplicate = isKnown("do", key);
+      currentLocation()?.onEffect(isDuplicate ? `${effect}: ignored, duplicate key` : effect);
+      if (!isDuplicate) entries.push({ effect, stays });
     },
-    undone(what, { key } = {}) {
-      const again = isKnown("undo", key);
-      const index = entries.findLastIndex((entry) => entry.what === what);
-      currentLocation()?.note(`${what} is taken back${again ? ": known by its key, so nothing happens" : ""}`);
-      if (again) return;
+    undone(effect, { key } = {}) {
+      const isDuplicate = isKnown("undo", key);
+      const index = entries.findLastIndex((entry) => entry.effect === effect);
+      currentLocation()?.onEffect(`${effect} is undone${isDuplicate ? ": ignored, duplicate key" : ""}`);
+      if (isDuplicate) return;
       if (index >= 0) entries.splice(index, 1);
-      else entries.push({ what: `${what}, taken back once too often`, stays: false });
+      else entries.push({ effect: `${effect}, undone too often`, stays: false });
     },
     reset() {
       entries = [];
       keys.clear();
     },
-    read: () => entries.map(({ what }) => what),
-    leftovers: () => entries.filter(({ stays }) => !stays).map(({ what }) => what),
+    read: () => entries.map(({ effect }) => effect),
+    leftovers: () => entries.filter(({ stays }) => !stays).map(({ effect }) => effect),
   };
 }
 
-/** What was read, as texts that can be compared whatever their order: branches may end in any. */
+/** The state that `Effects.read` returned as sorted texts, because parallel branches end in any order. */
 export function effectTexts(codec: Codec, read: unknown): readonly string[] {
   const items = typeof read === "object" && read !== null && Symbol.iterator in read ? read : [read];
   return [...(items as Iterable<unknown>)]
     .filter((item) => item !== undefined)
-    .map((item) => (typeof item === "string" ? item : (codec.encode(item, "what effects.read() gave") ?? "")))
+    .map((item) => (typeof item === "string" ? item : (codec.encode(item, "the result of effects.read()") ?? "")))
     .sort();
 }

@@ -1,28 +1,28 @@
 import { PawlError } from "../../model/errors.ts";
-import { checkRun, type Measure } from "./check-run.ts";
+import { type CheckContext, checkRun } from "./check-run.ts";
 import { effectTexts } from "./effects.ts";
 import type { ExploreOptions } from "./explore-options.ts";
 import { type Fact, FIXES, type Finding, type FindingKind } from "./finding.ts";
-import { crashes, drawn, interleavingsOf, singleFaults } from "./plan.ts";
+import { crashes, drawn, scenariosOf, singleFaults } from "./plan.ts";
 import { reportText } from "./report-text.ts";
 import type { ScheduleResult } from "./run-observations.ts";
 import { type RunScheduleOptions, runSchedule, type Subject } from "./run-schedule.ts";
-import { type Fault, IN_ORDER, type Interleaving, interleavingKey, type Schedule } from "./schedule.ts";
+import { type Fault, IN_ORDER, type Scenario, type Schedule, scenarioKey } from "./schedule.ts";
 import { type Attribution, inferredAttribution, trackedAttribution } from "./user-code-location.ts";
 
 export interface ExploreReport {
-  /** How many were played, those that made findings small among them. */
+  /** The number of executed schedules, including those executed to simplify findings. */
   readonly schedules: number;
   readonly findings: readonly Finding[];
-  /** All of it, for people. */
+  /** The findings as a report for people. */
   readonly text: string;
 }
 
-const CALM: Interleaving = { kind: "calm" };
-/** More would be read by nobody. */
+const NORMAL: Scenario = { kind: "normal" };
+/** The exploration ends after this many findings. */
 const FINDINGS_MAX = 12;
 
-/** What makes what: a finding says nothing more where one of these was found. */
+/** The kinds that cause each kind: a finding is omitted if one of its causes was found. */
 const CAUSES: Partial<Record<FindingKind, readonly FindingKind[]>> = {
   nondeterminism: ["nondeterminism"],
   result: ["nondeterminism", "unawaited", "outside"],
@@ -32,16 +32,20 @@ const CAUSES: Partial<Record<FindingKind, readonly FindingKind[]>> = {
   twice: ["outside"],
 };
 
-/** The search for what is wrong with one workflow. */
+/** Executes the schedules of one workflow and collects the findings. */
 export class Exploration {
   readonly #subject: Subject;
   readonly #options: Omit<ExploreOptions<never>, "compare"> & { readonly compare?: (output: never) => unknown };
   readonly #bases = new Map<string, ScheduleResult>();
   readonly #findings = new Map<string, Finding>();
-  /** Guessed until there is a doubt: then the schedule at hand is played again, and it and all others are followed. */
-  #whose: Attribution = inferredAttribution((rejected) => this.#doubt(rejected));
-  #doubted: unknown[] | null = null;
-  #played = 0;
+  /**
+   * Inferred until a call cannot be attributed. That schedule is then executed again with exact tracking, as are all later ones,
+   * because exact tracking makes each promise cost more.
+   */
+  #attribution: Attribution = inferredAttribution((rejected) => this.#onUnattributed(rejected));
+  /** Rejections of the current schedule that belong to unknown code. Null if every call was attributed. */
+  #unattributed: unknown[] | null = null;
+  #executed = 0;
   #initial: readonly string[] = [];
   #isTimed = false;
   #isRandom = false;
@@ -55,101 +59,106 @@ export class Exploration {
     try {
       return await this.#run(schedulesMax, seed, only);
     } finally {
-      this.#whose.end();
+      this.#attribution.end();
     }
   }
 
   async #run(schedulesMax: number, seed: number, only: Schedule | null): Promise<ExploreReport> {
-    await this.#begin();
-    if (only !== null) await this.#look(only);
+    await this.#executeNormal();
+    if (only !== null) await this.#check(only);
     else
       for await (const schedule of this.#schedules(seed)) {
-        if (this.#played >= schedulesMax || this.#findings.size >= FINDINGS_MAX) break;
-        await this.#look(schedule);
+        if (this.#executed >= schedulesMax || this.#findings.size >= FINDINGS_MAX) break;
+        await this.#check(schedule);
       }
     const findings = [...this.#findings.values()];
-    return { schedules: this.#played, findings, text: reportText(this.#subject.workflow.name, this.#played, findings) };
+    return {
+      schedules: this.#executed,
+      findings,
+      text: reportText(this.#subject.workflow.name, this.#executed, findings),
+    };
   }
 
-  /** How it goes when nothing goes wrong, twice, and once more slowly. */
-  async #begin(): Promise<void> {
+  /** Executes the workflow without faults twice, and once slowly, to learn whether its output is random or depends on time. */
+  async #executeNormal(): Promise<void> {
     const { effects, settings } = this.#subject;
     effects?.reset();
     this.#initial = effectTexts(settings.codec, effects?.read());
-    const calm = await this.#play({ course: CALM, faults: [] });
-    if (calm.status === null)
-      throw new PawlError("RUN_WAITS", `${calm.sentence}. It can't be explored: give what it waits for in \`sends\``);
-    this.#bases.set(interleavingKey(CALM), calm);
-    const again = await this.#play({ course: CALM, faults: [] });
-    const slow = await this.#play({ course: CALM, faults: [{ kind: "order", seed: IN_ORDER }] });
-    this.#isRandom = again.outcome !== calm.outcome;
-    this.#isTimed = slow.outcome !== calm.outcome;
-    await this.#look({ course: CALM, faults: [] });
+    const normal = await this.#execute({ scenario: NORMAL, faults: [] });
+    if (normal.status === null)
+      throw new PawlError("RUN_WAITS", `${normal.sentence}; pass the message or event that it waits for in \`sends\``);
+    this.#bases.set(scenarioKey(NORMAL), normal);
+    const second = await this.#execute({ scenario: NORMAL, faults: [] });
+    const slow = await this.#execute({ scenario: NORMAL, faults: [{ kind: "order", seed: IN_ORDER }] });
+    this.#isRandom = second.outcome !== normal.outcome;
+    this.#isTimed = slow.outcome !== normal.outcome;
+    await this.#check({ scenario: NORMAL, faults: [] });
   }
 
-  /** All with one fault, the telling ones first; then those that the seed draws. */
+  /** All schedules with one fault, those that find most first; then random schedules drawn from the seed. */
   async *#schedules(seed: number): AsyncGenerator<Schedule> {
-    const calm = await this.#base(CALM);
-    const faults = [...singleFaults(calm)];
+    const normal = await this.#base(NORMAL);
+    const faults = [...singleFaults(normal)];
     const first = faults.filter(({ kind }) => kind !== "error" && kind !== "delay" && kind !== "clockJump");
-    yield* on(CALM, first.slice(0, Math.ceil(first.length / 2)));
-    const courses = interleavingsOf(calm);
-    for (const course of courses) yield { course, faults: [] };
-    yield* on(CALM, first.slice(Math.ceil(first.length / 2)));
-    for (const course of courses) {
-      const base = await this.#base(course);
-      yield* on(course, [...crashes(base.notes)]);
+    yield* on(NORMAL, first.slice(0, Math.ceil(first.length / 2)));
+    const scenarios = scenariosOf(normal);
+    for (const scenario of scenarios) yield { scenario, faults: [] };
+    yield* on(NORMAL, first.slice(Math.ceil(first.length / 2)));
+    for (const scenario of scenarios) {
+      const base = await this.#base(scenario);
+      yield* on(scenario, [...crashes(base.notes)]);
     }
     yield* on(
-      CALM,
+      NORMAL,
       faults.filter((fault) => !first.includes(fault)),
     );
-    const bases = [{ course: CALM, played: calm }];
-    for (const course of courses) bases.push({ course, played: await this.#base(course) });
+    const bases = [{ scenario: NORMAL, result: normal }];
+    for (const scenario of scenarios) bases.push({ scenario, result: await this.#base(scenario) });
     yield* drawn(seed, bases);
   }
 
-  async #base(course: Interleaving): Promise<ScheduleResult> {
-    const key = interleavingKey(course);
+  /** The result of a scenario without faults. */
+  async #base(scenario: Scenario): Promise<ScheduleResult> {
+    const key = scenarioKey(scenario);
     const known = this.#bases.get(key);
     if (known !== undefined) return known;
-    const played = await this.#play({ course, faults: [] });
-    this.#bases.set(key, played);
-    return played;
+    const result = await this.#execute({ scenario, faults: [] });
+    this.#bases.set(key, result);
+    return result;
   }
 
-  async #look(schedule: Schedule): Promise<void> {
+  async #check(schedule: Schedule): Promise<void> {
     for (const fact of await this.#facts(schedule)) {
       const key = `${fact.kind} ${fact.subject}`;
-      if (this.#findings.has(key) || this.#isKnown(fact)) continue;
+      if (this.#findings.has(key) || this.#hasKnownCause(fact)) continue;
       this.#findings.set(key, await this.#finding(fact, schedule));
     }
   }
 
-  /** Whether it follows from what was found before. */
-  #isKnown({ kind }: Fact): boolean {
+  #hasKnownCause({ kind }: Fact): boolean {
     const causes = CAUSES[kind] ?? [];
     return [...this.#findings.values()].some((finding) => causes.includes(finding.kind));
   }
 
   async #facts(schedule: Schedule): Promise<readonly Fact[]> {
     const isBase = schedule.faults.length === 0;
-    const base = await this.#base(schedule.course);
-    const played = isBase ? base : await this.#play(schedule);
-    const calm = schedule.course.kind === "calm" && isBase ? null : await this.#base(CALM);
-    const facts = checkRun(schedule, played, this.#measure(isBase ? null : base, calm));
+    const base = await this.#base(schedule.scenario);
+    const result = isBase ? base : await this.#execute(schedule);
+    const normal = schedule.scenario.kind === "normal" && isBase ? null : await this.#base(NORMAL);
+    const facts = checkRun(schedule, result, this.#context(isBase ? null : base, normal));
     if (!facts.some(({ kind }) => kind === "result")) return facts;
-    // A body that ran again may have drawn another number. That is no fault: with the same one the result has to be the same.
-    const pinned = checkRun(schedule, await this.#play(schedule, { isPinned: true }), this.#measure(base, calm));
-    return pinned.some(({ kind }) => kind === "result") ? facts : facts.filter(({ kind }) => kind !== "result");
+    // A step body that ran again may have drawn another random number. The result may differ only because of that.
+    const repeated = await this.#execute(schedule, { sameRandom: true });
+    const remaining = checkRun(schedule, repeated, this.#context(base, normal));
+    return remaining.some(({ kind }) => kind === "result") ? facts : facts.filter(({ kind }) => kind !== "result");
   }
 
-  #measure(base: ScheduleResult | null, calm: ScheduleResult | null): Measure {
+  #context(base: ScheduleResult | null, normal: ScheduleResult | null): CheckContext {
     const { allOrNothing = null, mayFail = [], compare = null } = this.#options;
     return {
       codec: this.#subject.settings.codec,
       base,
-      calm,
+      normal,
       initial: this.#initial,
       isTimed: this.#isTimed,
       isRandom: this.#isRandom,
@@ -159,7 +168,7 @@ export class Exploration {
     };
   }
 
-  /** Leaves out one fault after the other, as long as the same is found; then tells the story of what is left. */
+  /** Removes the faults that the finding does not need, then executes the remaining schedule with its story. */
   async #finding(fact: Fact, schedule: Schedule): Promise<Finding> {
     let { faults } = schedule;
     for (let index = 0; index < faults.length && faults.length > 1; ) {
@@ -169,29 +178,29 @@ export class Exploration {
       else index += 1;
     }
     const small: Schedule = { ...schedule, faults: faults as readonly Fault[] };
-    const { notes } = await this.#play(small, { told: true });
+    const { notes } = await this.#execute(small, { withStory: true });
     return { ...fact, fix: FIXES[fact.kind], schedule: small, story: notes.story };
   }
 
-  async #play(schedule: Schedule, options: Omit<RunScheduleOptions, "whose"> = {}): Promise<ScheduleResult> {
-    this.#played += 1;
-    const played = await runSchedule(this.#subject, schedule, { ...options, whose: this.#whose });
-    const rejected = this.#doubted;
-    if (rejected === null) return played;
-    this.#doubted = null;
-    this.#whose.end();
-    this.#whose = trackedAttribution();
-    const again = await runSchedule(this.#subject, schedule, { ...options, whose: this.#whose });
-    // What is not the workflow's goes its usual way.
-    if (again.notes.unhandled.length === 0) for (const error of rejected) void Promise.reject(error);
-    return again;
+  async #execute(schedule: Schedule, options: Omit<RunScheduleOptions, "attribution"> = {}): Promise<ScheduleResult> {
+    this.#executed += 1;
+    const result = await runSchedule(this.#subject, schedule, { ...options, attribution: this.#attribution });
+    const rejected = this.#unattributed;
+    if (rejected === null) return result;
+    this.#unattributed = null;
+    this.#attribution.end();
+    this.#attribution = trackedAttribution();
+    const tracked = await runSchedule(this.#subject, schedule, { ...options, attribution: this.#attribution });
+    // Rejections of code beside the workflow are raised again, so that the process reports them.
+    if (tracked.notes.unhandled.length === 0) for (const error of rejected) void Promise.reject(error);
+    return tracked;
   }
 
-  #doubt(rejected: readonly unknown[]): void {
-    this.#doubted = [...(this.#doubted ?? []), ...rejected];
+  #onUnattributed(rejected: readonly unknown[]): void {
+    this.#unattributed = [...(this.#unattributed ?? []), ...rejected];
   }
 }
 
-function on(course: Interleaving, faults: readonly Fault[]): readonly Schedule[] {
-  return faults.map((fault) => ({ course, faults: [fault] }));
+function on(scenario: Scenario, faults: readonly Fault[]): readonly Schedule[] {
+  return faults.map((fault) => ({ scenario, faults: [fault] }));
 }

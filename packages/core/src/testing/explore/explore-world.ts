@@ -3,92 +3,97 @@ import { type EventLoop, nodeEventLoop } from "../../runtime/event-loop.ts";
 import { type Random, seededRandom } from "../../runtime/random.ts";
 import { type VirtualClock, virtualClock } from "../virtual-world.ts";
 
-/** As they are when this file is loaded: others may be put in their place while a workflow is explored. */
+/** The original functions: `guardGlobals` replaces them while a workflow is explored. */
 const { setImmediate, setTimeout, clearTimeout } = globalThis;
 const { nextTick } = process;
 
 const RESOLVED = Promise.resolve();
-const ROUNDS_MAX = 100_000;
-/** How long something that waits for the machine is waited for. */
-const PATIENCE_MS = 250;
+const ITERATIONS_MAX = 100_000;
+/** How long `settle` waits for the next step body that performs I/O to end. */
+const IO_WAIT_MS_MAX = 250;
 
 /**
- * A world in which schedules are played: no turn of the event loop passes unless a body waits for the machine, so that
- * hundreds are played in a second.
+ * The world in which schedules are executed. It waits for a turn of the event loop only if a step body performs I/O, so it executes
+ * hundreds of schedules per second.
  */
 export class ExploreWorld implements World {
   readonly clock: VirtualClock = virtualClock();
   readonly random: Random = seededRandom(1);
   readonly eventLoop: EventLoop;
-  readonly #ends: Array<() => void> = [];
-  #resting = 0;
-  #held = 0;
-  #patient = true;
+  readonly #afterTurn: Array<() => void> = [];
+  /** The number of `whenIdle` callbacks not called yet. */
+  #awaitingIdle = 0;
+  /** The number of step bodies that perform I/O. */
+  #inIo = 0;
+  /** False after a wait for I/O timed out: later waits would only repeat it. */
+  #waitsForIo = true;
 
   constructor() {
-    // A tick each: `settle` asks in ticks, too, and one that served all who ask would never end.
+    // Each callback gets a separate tick. `settle` also waits by ticks, and a tick that serves all callbacks would never end.
     const node = nodeEventLoop(null);
     this.eventLoop = {
       whenIdle: (callback) => {
-        this.#resting += 1;
+        this.#awaitingIdle += 1;
         node.whenIdle(() => {
-          this.#resting -= 1;
+          this.#awaitingIdle -= 1;
           callback();
         });
       },
-      afterTurn: (callback) => this.#ends.push(callback),
+      afterTurn: (callback) => this.#afterTurn.push(callback),
     };
   }
 
-  /** Something waits for the machine until the returned function is called. */
-  hold(): () => void {
-    this.#held += 1;
+  /** Marks the start of I/O; the returned function marks its end. */
+  startIo(): () => void {
+    this.#inIo += 1;
     return () => {
-      this.#held -= 1;
+      this.#inIo -= 1;
     };
   }
 
-  /** Lets everything happen that needs no time. */
+  /** Resolves when everything that needs no virtual time has happened. */
   async settle(): Promise<void> {
     let isQuiet = false;
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      await rest();
-      if (this.#resting > 0) {
+    for (let iteration = 0; iteration < ITERATIONS_MAX; iteration += 1) {
+      await promisesSettled();
+      if (this.#awaitingIdle > 0) {
         isQuiet = false;
-      } else if (this.#ends.length > 0) {
-        for (const callback of this.#ends.splice(0)) callback();
+      } else if (this.#afterTurn.length > 0) {
+        for (const callback of this.#afterTurn.splice(0)) callback();
         isQuiet = false;
       } else {
-        if (isQuiet && !(await this.#machine())) return;
+        if (isQuiet && !(await this.#ioEnded())) return;
         isQuiet = true;
       }
     }
-    throw new Error(`there was something to do for ${ROUNDS_MAX} turns on end: does a workflow loop without a wait?`);
+    throw new Error(
+      `the world is still busy after ${ITERATIONS_MAX} iterations; check the workflow for a loop without a wait`,
+    );
   }
 
-  /** Waits for whoever waits for the machine; false: nobody does, or it takes too long. */
-  async #machine(): Promise<boolean> {
-    if (this.#held === 0 || !this.#patient) return false;
-    const held = this.#held;
-    let isOver = false;
-    const patience = setTimeout(() => {
-      isOver = true;
-    }, PATIENCE_MS);
-    while (!isOver && this.#held === held) await turn();
-    clearTimeout(patience);
-    this.#patient = !isOver;
-    return !isOver;
+  /** Waits until I/O starts or ends. Returns false if none is in progress or the wait timed out. */
+  async #ioEnded(): Promise<boolean> {
+    if (this.#inIo === 0 || !this.#waitsForIo) return false;
+    const before = this.#inIo;
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+    }, IO_WAIT_MS_MAX);
+    while (!timedOut && this.#inIo === before) await turn();
+    clearTimeout(timer);
+    this.#waitsForIo = !timedOut;
+    return !timedOut;
   }
 }
 
-/** Resolves when all promise continuations have come to rest. */
-function rest(): Promise<void> {
+/** Resolves when all pending promise continuations have run. */
+function promisesSettled(): Promise<void> {
   return new Promise((resolve) => {
     void RESOLVED.then(() => nextTick(resolve));
   });
 }
 
-/** A turn of the event loop. */
+/** Resolves after one turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -16,14 +16,14 @@ const SOME = { schedules: 100 } as const;
 async function found(call: Promise<unknown>): Promise<ExploreError> {
   return await call.then(
     () => {
-      throw new Error("nothing was found");
+      throw new Error("explore has no findings");
     },
     (error: unknown) => error as ExploreError,
   );
 }
 
-describe("exploring a workflow", () => {
-  it("tells a story, and the schedule in it finds the same again", async () => {
+describe("explore", () => {
+  it("a finding contains a story and a schedule that reproduces it", async () => {
     const effects = effectLog();
     const order = workflow("order", async (ctx) => {
       await ctx.step("look", () => "there");
@@ -38,56 +38,56 @@ describe("exploring a workflow", () => {
       "step look runs",
       "step charge runs",
       "  → charge",
-      "process 1 ends before it has stored that step charge is done",
+      "process 1 crashes before the result of step charge is stored",
       "process 2 takes over",
       "step charge runs again",
       "  → charge",
       "the run is completed",
     ]);
-    expect(report.text).toContain('1. twice: "charge" happened once too often, because step charge ran again');
+    expect(report.text).toContain('1. twice: "charge" happened more often than expected: step charge ran again');
     const again = await found(explore(order, undefined, { effects, ...schedule(finding?.schedule) }));
     expect(again.report.findings).toEqual(report.findings);
   });
 
-  it("is the same each time", async () => {
-    const said: string[] = [];
+  it("explore executes the same schedules each time", async () => {
+    const ran: string[] = [];
     const noisy = workflow("noisy", async (ctx) => {
-      await Promise.all(["a", "b"].map((name) => ctx.step(name, () => void said.push(name))));
+      await Promise.all(["a", "b"].map((name) => ctx.step(name, () => void ran.push(name))));
       await ctx.sleep("1 day");
     });
     const once = async (): Promise<string> => {
-      said.length = 0;
+      ran.length = 0;
       await explore(noisy, undefined, { schedules: 60 });
-      return said.join("");
+      return ran.join("");
     };
     expect(await once()).toBe(await once());
   });
 
-  it("draws other schedules with another seed", async () => {
+  it("another seed draws other random schedules", async () => {
     const drawing = async (seed: number): Promise<readonly unknown[]> => {
       const one = workflow("one", async (ctx) => ctx.step("one", () => 1));
-      const whose = trackedAttribution();
-      const played = await runSchedule(
+      const attribution = trackedAttribution();
+      const result = await runSchedule(
         subjectOf(one, undefined, {}),
-        { course: { kind: "calm" }, faults: [] },
-        { whose },
+        { scenario: { kind: "normal" }, faults: [] },
+        { attribution },
       );
-      whose.end();
-      const schedules = drawn(seed, [{ course: { kind: "calm" }, played }]);
+      attribution.end();
+      const schedules = drawn(seed, [{ scenario: { kind: "normal" }, result }]);
       return Array.from({ length: 20 }, () => schedules.next().value);
     };
     expect(await drawing(1)).toEqual(await drawing(1));
     expect(await drawing(2)).not.toEqual(await drawing(1));
   });
 
-  it("makes a schedule with several faults small", async () => {
+  it("a finding contains only the faults that it needs", async () => {
     const effects = effectLog();
     const order = workflow("order", async (ctx) => {
       await ctx.step("look", () => "there");
       await ctx.step("charge", () => effects.happened("charge"));
     });
     const large = {
-      course: { kind: "calm" },
+      scenario: { kind: "normal" },
       faults: [
         { kind: "order", seed: 5 },
         { kind: "error", call: 3, applied: true },
@@ -98,7 +98,7 @@ describe("exploring a workflow", () => {
     expect(report.findings[0]?.schedule.faults).toEqual([{ kind: "crashInStep", body: 2, ran: true }]);
   });
 
-  it("says what is missing where the workflow waits for something that never comes", async () => {
+  it("explore rejects with the missing message when the workflow waits for a message that is never sent", async () => {
     const waits = workflow("waits", async (ctx) => (await ctx.listen("approve")).value);
     await expect(explore(waits, undefined, SOME)).rejects.toMatchObject({
       code: "RUN_WAITS",
@@ -109,12 +109,12 @@ describe("exploring a workflow", () => {
     );
   });
 
-  it("refuses a number of schedules that is none", async () => {
+  it("explore rejects schedules: 0 with OPTION_INVALID", async () => {
     const none = workflow("none", async () => 1);
     await expect(explore(none, undefined, { schedules: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
-  it("sees to clocks and randomness while it is at it, and puts them back", async () => {
+  it("explore guards Date and Math.random, and restores them at its end", async () => {
     const before = [Date, Date.now, Math.random, globalThis.setTimeout, Error.stackTraceLimit];
     const clock = workflow("clock", async (ctx) => {
       const at = new Date();
@@ -126,7 +126,7 @@ describe("exploring a workflow", () => {
   });
 
   it.runIf(ON_NODE)(
-    "sees what is imported from modules of the platform, and puts it back (on Node alone: elsewhere names stay what they were when they were imported)",
+    "explore guards imports of builtin modules and restores them (Node only: other platforms cannot update imported names)",
     async () => {
       const before = [nodeCrypto.randomUUID, timers.setTimeout, process.hrtime];
       const sources: ReadonlyArray<readonly [string, () => unknown]> = [
@@ -152,7 +152,7 @@ describe("exploring a workflow", () => {
     },
   );
 
-  it("lets bodies have times and randomness of their own, and wait for the machine", async () => {
+  it("step bodies may read clocks, draw random numbers and perform I/O", async () => {
     const free = workflow("free", async (ctx) => {
       const id = await ctx.step("id", () => `${crypto.randomUUID()} ${Math.random()} ${Date.now()} ${randomUUID()}`);
       await ctx.step("wait", () => new Promise((resolve) => setTimeout(resolve, 1)));
@@ -161,31 +161,31 @@ describe("exploring a workflow", () => {
     expect((await explore(free, undefined, { schedules: 60 })).findings).toEqual([]);
   });
 
-  it("finds a failure that nobody handles", async () => {
-    const stray = workflow("stray", async (ctx) => {
+  it("explore finds an unhandled rejection", async () => {
+    const unhandled = workflow("unhandled", async (ctx) => {
       const mail = ctx.step("mail", () => "sent");
       await ctx.step("note", () => "noted");
       void mail.then((text) => text.length);
       await ctx.sleep("1 s");
       return "done";
     });
-    const { report } = await found(explore(stray, undefined, SOME));
+    const { report } = await found(explore(unhandled, undefined, SOME));
     expect(report.findings.map(({ kind }) => kind)).toContain("swallowed");
   });
 
-  it("leaves no listener behind, whether it finds something or not", async () => {
+  it("explore removes its process listeners, with and without findings", async () => {
     const before = process.listeners("unhandledRejection");
     const one = workflow("one", async (ctx) => ctx.step("one", () => 1));
     await explore(one, undefined, SOME);
-    const astray = workflow("astray", async (ctx) => {
+    const unhandled = workflow("unhandled", async (ctx) => {
       void ctx.step("mail", () => "sent").then((text) => text.length);
       return await ctx.step("note", () => "noted");
     });
-    await found(explore(astray, undefined, SOME));
+    await found(explore(unhandled, undefined, SOME));
     expect(process.listeners("unhandledRejection")).toEqual(before);
   });
 
-  it("takes nothing for the workflow's that is done beside it", async () => {
+  it("calls of code beside the workflow are no findings", async () => {
     const one = workflow("one", async (ctx) => {
       const id = await ctx.step("one", async () => {
         await new Promise((resolve) => setTimeout(resolve, 1));
@@ -201,7 +201,7 @@ describe("exploring a workflow", () => {
     expect(others).not.toEqual([]);
   });
 
-  it("finds what a body does after its first wait, and what code does that only a fault leads to", async () => {
+  it("explore finds effects after the first await of a step body, and calls in code that only a fault reaches", async () => {
     const effects = effectLog();
     const late = workflow("late", async (ctx) => {
       await ctx.step("charge", async () => {
@@ -219,7 +219,7 @@ describe("exploring a workflow", () => {
     expect(second.findings.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual(["nondeterminism Date.now()"]);
   });
 
-  it("lets a failure come to nothing where it may", async () => {
+  it("a permanent failure is no finding in ctx.tryStep, in ctx.try or in a step listed in mayFail", async () => {
     const tried = workflow("tried", async (ctx) => {
       await ctx.tryStep("mail", () => "sent");
       await ctx.try("attempt", (c) => c.step("copy", () => "sent"));
@@ -231,7 +231,7 @@ describe("exploring a workflow", () => {
     expect(report.findings.map(({ kind, subject }) => [kind, subject])).toEqual([["swallowed", "print"]]);
   });
 
-  it("compares what it is told to compare", async () => {
+  it("explore compares only the part of the output that compare returns", async () => {
     const fastest = workflow("fastest", async (ctx) => {
       const { winner } = await ctx.race("shops", {
         north: (c) => c.step("ask", () => 1),
@@ -245,7 +245,7 @@ describe("exploring a workflow", () => {
     expect((await explore(fastest, undefined, { ...SOME, compare })).findings).toEqual([]);
   });
 
-  it("puts stand-ins in place of bodies, and takes a run that is to leave nothing at its word", async () => {
+  it("explore runs step stubs, and with allOrNothing finds effects that a failed run leaves", async () => {
     const effects = effectLog();
     const order = workflow("order", async (ctx) => {
       await ctx.step("reserve", () => {

@@ -1,10 +1,10 @@
-import { PawlError } from "../../model/errors.ts";
+import { type OptionTable, readOptions } from "../../model/option-check.ts";
 import type { Workflow } from "../../workflow/ctx.ts";
 import { Exploration, type ExploreReport } from "./exploration.ts";
-import { type ExploreOptions, subjectOf } from "./explore-options.ts";
+import { EXPLORE_OPTIONS, type ExploreOptions, subjectOf } from "./explore-options.ts";
 import { guardGlobals } from "./guarded-globals.ts";
 
-/** What `explore` rejects with: the workflow does not keep to what it should, and the message tells the story. */
+/** The rejection of `explore` if it has findings. Its message is the report. */
 export class ExploreError extends Error {
   override readonly name = "ExploreError";
   readonly code = "WORKFLOW_FAULTY";
@@ -16,9 +16,9 @@ export class ExploreError extends Error {
 }
 
 /**
- * Runs a workflow again and again, each time with something else going wrong: crashes at every call of the store and at every
- * boundary of a step, stores that fail, steps that fail or hang, messages that come twice, other orders. Its result and its
- * effects must always be the same. Rejects with the story of the smallest schedule in which they are not.
+ * Executes a workflow under many schedules of faults: crashes at every store call and at every step boundary, failing store calls,
+ * failing and hanging steps, duplicate messages, and other orders of completion. Its result and its effects must be the same in each
+ * schedule. Otherwise the call rejects with the story of the smallest schedule in which they differ.
  *
  * ```ts
  * await explore(order, { cents: 499 }, { effects });
@@ -27,11 +27,10 @@ export class ExploreError extends Error {
 export async function explore<Input, Output>(
   workflow: Workflow<Input, Output>,
   input: Input,
-  options: ExploreOptions<Output> = {},
+  given?: ExploreOptions<Output>,
 ): Promise<ExploreReport> {
+  const options = readOptions<ExploreOptions<Output>>(EXPLORE_OPTIONS as OptionTable<never>, given);
   const { schedules = 1_000, seed = 1 } = options;
-  if (!Number.isSafeInteger(schedules) || schedules < 1)
-    throw new PawlError("OPTION_INVALID", `schedules is ${schedules}; it has to be a whole number above 0`);
   const subject = subjectOf(workflow, input, options);
   const report = await guarded(() => new Exploration(subject, options).run(schedules, seed, options.schedule ?? null));
   if (report.findings.length > 0) throw new ExploreError(report);

@@ -3,61 +3,61 @@ import { StoreError } from "../../store/store-error.ts";
 import { type Intercept, intercepted, type StoreCall } from "../intercepted.ts";
 import type { CallFault, Fault, LastingFault } from "./schedule.ts";
 
-/** A process, as its way to the store sees it. */
+/** The process that calls the store, as the faults affect it. */
 export interface Caller {
   readonly isDead: boolean;
-  /** A call begins; what is given is what goes wrong with it. */
+  /** Records a call and returns its faults. */
   called(call: StoreCall): ReadonlyArray<CallFault>;
-  /** It was applied. */
+  /** Records that a call was applied. */
   applied(call: StoreCall): void;
-  /** The process ends. */
-  crash(how: string): void;
+  /** Ends the process. `when` completes the sentence "process 1 crashes …". */
+  crash(when: string): void;
   shutDown(): void;
   setClock(ms: number): void;
-  /** Resolves when the call may go on: after a while, or when others have taken the process's runs. */
-  late(): Promise<void>;
-  takenForDead(): Promise<void>;
-  /** How many more calls fail. */
+  /** Resolves after the duration of a slow call. */
+  delay(): Promise<void>;
+  /** Resolves when another process has taken over the runs of this process. */
+  untilTakenOver(): Promise<void>;
+  /** The number of further calls that fail. */
   outage: number;
-  /** As the store knows it; null: it does not. */
+  /** The worker id of the process. Null before its first heartbeat. */
   workerId: string | null;
 }
 
 const OUTAGE_CALLS = 3;
 
-/** The way of one process to the store. */
+/** The store as one process calls it, with the faults of a schedule. */
 export function faultyStore(store: Store, caller: Caller, faults: readonly Fault[]): Store {
   const hints = faults.find((fault) => fault.kind === "hints")?.how ?? null;
   const exactClock = !faults.some(({ kind }) => kind === "skew" || kind === "clockJump");
   const intercept: Intercept = (call, proceed) => {
     if (caller.isDead) return never();
-    // The store is there before the processes and after them.
+    // The store is opened before the first process starts and closed after the last one ends.
     if (call.method === "open" || call.method === "close") return Promise.resolve(undefined as never);
-    const struck = caller.called(call);
-    return struck.length === 0 && caller.outage === 0
-      ? plain(call, proceed, caller)
-      : passed(call, proceed, caller, struck);
+    const callFaults = caller.called(call);
+    return callFaults.length === 0 && caller.outage === 0
+      ? withoutFaults(call, proceed, caller)
+      : withFaults(call, proceed, caller, callFaults);
   };
-  const through = intercepted(store, intercept);
+  const faulty = intercepted(store, intercept);
   return {
-    ...through,
+    ...faulty,
     exactClock,
     heartbeat: (worker, ...rest) => {
       caller.workerId = worker;
-      return through.heartbeat(worker, ...rest);
+      return faulty.heartbeat(worker, ...rest);
     },
-    watch: (listener) => store.watch((hint) => hinted(hint, caller, hints, listener)),
+    watch: (listener) => store.watch((hint) => deliverHint(hint, caller, hints, listener)),
   };
 }
 
-/** Most calls: nothing goes wrong with them. */
-async function plain<Value>(call: StoreCall, proceed: () => Promise<Value>, caller: Caller): Promise<Value> {
+async function withoutFaults<Value>(call: StoreCall, proceed: () => Promise<Value>, caller: Caller): Promise<Value> {
   const answer = await proceed();
   caller.applied(call);
   return caller.isDead ? await never() : answer;
 }
 
-async function passed<Value>(
+async function withFaults<Value>(
   call: StoreCall,
   proceed: () => Promise<Value>,
   caller: Caller,
@@ -66,21 +66,21 @@ async function passed<Value>(
   for (const fault of faults) await before(fault, caller);
   if (caller.outage > 0) {
     caller.outage -= 1;
-    throw new StoreError("STORE_UNAVAILABLE", "notApplied", "made to fail: the store can't be reached");
+    throw new StoreError("STORE_UNAVAILABLE", "notApplied", "injected outage");
   }
-  const lost = faults.find((fault) => (fault.kind === "crash" || fault.kind === "error") && !fault.applied);
-  if (lost?.kind === "error") throw new StoreError("STORE_BUSY", "notApplied", "made to fail");
-  if (lost !== undefined) {
+  const notApplied = faults.find((fault) => (fault.kind === "crash" || fault.kind === "error") && !fault.applied);
+  if (notApplied?.kind === "error")
+    throw new StoreError("STORE_BUSY", "notApplied", "injected failure before the call");
+  if (notApplied !== undefined) {
     caller.crash(describedCall(call, "before"));
     return await never();
   }
   const answer = await proceed();
   caller.applied(call);
   if (caller.isDead) return await never();
-  const unheard = faults.find((fault) => fault.kind === "crash" || fault.kind === "error");
-  if (unheard?.kind === "error")
-    throw new StoreError("STORE_UNAVAILABLE", "unknown", "made to break before the answer");
-  if (unheard !== undefined) {
+  const replyLost = faults.find((fault) => fault.kind === "crash" || fault.kind === "error");
+  if (replyLost?.kind === "error") throw new StoreError("STORE_UNAVAILABLE", "unknown", "injected loss of the reply");
+  if (replyLost !== undefined) {
     caller.crash(describedCall(call, "after"));
     return await never();
   }
@@ -90,9 +90,9 @@ async function passed<Value>(
 async function before(fault: CallFault, caller: Caller): Promise<void> {
   switch (fault.kind) {
     case "delay":
-      return await caller.late();
+      return await caller.delay();
     case "pause":
-      return await caller.takenForDead();
+      return await caller.untilTakenOver();
     case "outage":
       caller.outage = OUTAGE_CALLS;
       return;
@@ -108,7 +108,7 @@ async function before(fault: CallFault, caller: Caller): Promise<void> {
   }
 }
 
-function hinted(
+function deliverHint(
   hint: Hint,
   caller: Caller,
   how: Extract<LastingFault, { kind: "hints" }>["how"] | null,
@@ -116,28 +116,28 @@ function hinted(
 ): void {
   if (caller.isDead || how === "lost") return;
   if (how === "late") {
-    void caller.late().then(() => (caller.isDead ? undefined : listener(hint)));
+    void caller.delay().then(() => (caller.isDead ? undefined : listener(hint)));
     return;
   }
   listener(hint);
   if (how === "twice") listener(hint);
 }
 
-/** What a call was about, for people: the records that it writes. */
+/** A call as it is called in a story: by the records that it writes. */
 function describedCall({ method, batch }: StoreCall, when: "before" | "after"): string {
   const records = batch.flatMap((transition) =>
     transition.kind === "append" ? transition.records.map(({ kind, location }) => `${kind} ${location}`) : [],
   );
   const isEnd = batch.some((transition) => transition.kind === "append" && isEnding(transition.state?.status));
-  const what = [...records, ...(isEnd ? ["the end of the run"] : [])];
-  if (what.length === 0) return `${when} its call to ${method === "commit" ? "write" : method}`;
-  return when === "before" ? `before it has stored ${what.join(", ")}` : `when it has stored ${what.join(", ")}`;
+  const written = [...records, ...(isEnd ? ["the end of the run"] : [])];
+  return written.length === 0 ? `${when} the store call ${method}` : `${when} storing ${written.join(", ")}`;
 }
 
 function isEnding(status: string | undefined): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
+/** A promise that never settles: a dead process gets no reply. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }

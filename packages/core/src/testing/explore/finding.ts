@@ -1,54 +1,55 @@
 import type { Schedule } from "./schedule.ts";
 
-/** What can be wrong with a workflow. */
+/** The kinds of faults of a workflow. */
 export type FindingKind =
-  /** An effect happened more often than it should: a step is not idempotent. */
+  /** An effect happened more often than without faults: a step is not idempotent. */
   | "twice"
   /** An effect did not happen. */
   | "lost"
-  /** The code does not do the same in every replay. */
+  /** The workflow function differs between replays. */
   | "nondeterminism"
-  /** An effect of the workflow's function itself: it happens again in every replay. */
+  /** An effect outside every step: it happens again in every replay. */
   | "outside"
-  /** A call of ctx whose answer nobody waits for. */
+  /** The result of a ctx call is never awaited. */
   | "unawaited"
-  /** A step failed for good, and nothing came of it. */
+  /** A step failed permanently and the result did not change, or a rejection was not handled. */
   | "swallowed"
-  /** The run failed or was cancelled, and something that it did is left. */
+  /** An effect of a failed or cancelled run was not undone. */
   | "uncompensated"
-  /** The result depends on what goes wrong, or on the order in which things end. */
+  /** The result depends on faults, or on the order in which steps end. */
   | "result"
-  /** The run does not come to its end. */
+  /** The run does not end. */
   | "stuck";
 
-/** One thing that is wrong, with the smallest schedule that shows it. */
+/** A fault of a workflow, with the smallest schedule that shows it. */
 export interface Finding {
   readonly kind: FindingKind;
-  /** The step, effect or call that it is about. */
+  /** The step, effect or call at fault. */
   readonly subject: string;
-  /** In one sentence. */
+  /** The fault in one sentence. */
   readonly message: string;
-  /** What to do about it. */
+  /** How to fix the workflow. */
   readonly fix: string;
-  /** Plays it again: `explore(workflow, input, { schedule })`. */
+  /** The schedule, to execute it again: `explore(workflow, input, { schedule })`. */
   readonly schedule: Schedule;
-  /** What happened, line by line. */
+  /** The events of the schedule, in order. */
   readonly story: readonly string[];
 }
 
-/** A finding before its schedule is made small and its story is told. */
+/** A finding before its schedule is simplified. */
 export type Fact = Pick<Finding, "kind" | "subject" | "message">;
 
 export const FIXES: Readonly<Record<FindingKind, string>> = {
   twice:
-    "A body runs again when its process dies before what it did is stored. Hand `idempotencyKey` to the service, or let the body look first.",
-  lost: "Await what must happen, and don't make it `ephemeral`.",
+    "A step body runs again if its process crashes before the result is stored. Pass `idempotencyKey` to the service, or check in the body whether the effect has already happened.",
+  lost: "Await the call that has the effect, and do not make it `ephemeral`.",
   nondeterminism:
-    "The code is replayed from its journal and has to do the same each time: use ctx.now(), ctx.random() and ctx.uuid(), keep no state outside of it, and do the rest in a step.",
-  outside: "Put it in a step: what a workflow's function does itself happens again in every replay.",
-  unawaited: "Await it: a run may end before it is done, and its failure is nobody's.",
-  swallowed: "Let the failure pass, do something about it, or say that it may fail: ctx.tryStep, or `mayFail`.",
-  uncompensated: "Give the step a `rollback`, or say that its effect stays: `stays: true`.",
-  result: "Let the result depend on what steps gave, not on the order in which they ended or on how often they ran.",
-  stuck: "Let the run wait for something that comes, or give the wait a timeout.",
+    "The function is replayed from its journal and must make the same calls each time. Use ctx.now(), ctx.random() and ctx.uuid(), keep no state outside the function, and move other calls into a step.",
+  outside: "Move the effect into a step: code outside steps runs again in every replay.",
+  unawaited: "Await the call: the run may end before it completes, and its failure is not handled.",
+  swallowed: "Let the failure end the run, handle it, or declare that the step may fail: use ctx.tryStep or `mayFail`.",
+  uncompensated: "Give the step a `rollback`, or declare that its effect stays: `stays: true`.",
+  result:
+    "Compute the result from the values of the steps only, not from the order in which they end or how often they run.",
+  stuck: "Send the message or event that the run waits for, or give the wait a timeout.",
 };

@@ -2,18 +2,19 @@ import { builtinModule } from "../../runtime/platform.ts";
 import { bytesFor, filledFor, intFor, uuidFor } from "./location-random.ts";
 import { currentLocation, type UserCodeLocation } from "./user-code-location.ts";
 
-/** A global function, and how it is put back. */
+/** Replaces a global function. */
 interface Guard {
+  /** Returns the function that restores the original. */
   install(): () => void;
 }
 
-/** Test runners do things of their own when user code writes to the console. */
+/** Stack frames of test runners, which call guarded functions when user code writes to the console. */
 const RUNNERS = /node_modules[\\/](\.pnpm[\\/])?(@?vitest|@?jest|jest-)|node:internal/;
 
-/** Enough to find who called. */
+/** The stack frames that are read to find the caller. */
 const FRAMES_MAX = 8;
 
-/** Thousands of errors are made to be thrown, and nobody looks where. */
+/** Exploring throws thousands of errors whose stacks are not used. Capturing stacks would take most of its time. */
 const stackGuard: Guard = {
   install() {
     const before = Error.stackTraceLimit;
@@ -28,8 +29,8 @@ let users = 0;
 let restore: Array<() => void> = [];
 
 /**
- * While it is on, the machine's time and randomness are seen to: a workflow's function that asks for them is told of, and the
- * bodies of steps get those of the world they are in. Gives what ends it.
+ * Replaces the platform's clocks and sources of randomness until the returned function is called. A call in a workflow function is
+ * reported; a call in a step body returns the time and random numbers of its world.
  */
 export function guardGlobals(): () => void {
   if (users === 0) {
@@ -48,8 +49,8 @@ export function guardGlobals(): () => void {
   };
 }
 
-/** The place of the code that called, if it is one whose calls count. */
-function callersPlace(): UserCodeLocation | undefined {
+/** The location of the calling user code. Undefined if a test runner or code beside the workflow calls. */
+function callerLocation(): UserCodeLocation | undefined {
   const place = currentLocation();
   if (place?.kind !== "code") return place;
   const frames = stackHere().split("\n").slice(1);
@@ -66,13 +67,13 @@ function stackHere(): string {
 }
 
 /**
- * In code it is told of and done; in a body `inBody` does it, unless it gives undefined. Without an owner there is nothing to
- * guard: not every platform has all of them.
+ * Guards `owner[name]`. A call in a workflow function is reported as `call` and executed. A call in a step body is answered by `inBody`,
+ * or by the original if that returns undefined. Does nothing if the platform does not have `owner`.
  */
 function guarded<Args extends readonly unknown[], Value>(
   owner: object | null | undefined,
   name: string,
-  says: string,
+  call: string,
   inBody: ((place: UserCodeLocation, ...args: Args) => Value | undefined) | null = null,
 ): Guard {
   return {
@@ -82,12 +83,12 @@ function guarded<Args extends readonly unknown[], Value>(
       const original = Reflect.get(owner, name) as unknown;
       if (typeof original !== "function") return () => undefined;
       const value = function (this: unknown, ...args: Args): unknown {
-        const place = callersPlace();
-        if (place?.kind === "code") place.strayed(says);
-        const own = place?.kind === "body" ? inBody?.(place, ...args) : undefined;
-        return own ?? (Reflect.apply(original, this === undefined ? owner : this, args) as unknown);
+        const place = callerLocation();
+        if (place?.kind === "code") place.onNondeterministicCall(call);
+        const replaced = place?.kind === "body" ? inBody?.(place, ...args) : undefined;
+        return replaced ?? (Reflect.apply(original, this === undefined ? owner : this, args) as unknown);
       };
-      // What hangs on it: `process.hrtime.bigint`, and what makes promises of timers.
+      // Properties of the function, such as `process.hrtime.bigint` and the symbol that makes timers return promises.
       for (const key of Reflect.ownKeys(original))
         if (!Object.hasOwn(value, key)) Reflect.set(value, key, Reflect.get(original, key));
       Object.defineProperty(owner, name, { value, configurable: true, writable: true });
@@ -99,13 +100,13 @@ function guarded<Args extends readonly unknown[], Value>(
   };
 }
 
-/** `new Date()` and `Date()` as well as `Date.now()`. Every other use of it is its own. */
+/** Guards `new Date()`, `Date()` and `Date.now()`. Other uses of `Date` are unchanged. */
 const dateGuard: Guard = {
   install() {
     const Original = globalThis.Date;
-    const now = (says: string): number => {
-      const place = callersPlace();
-      if (place?.kind === "code") place.strayed(says);
+    const now = (call: string): number => {
+      const place = callerLocation();
+      if (place?.kind === "code") place.onNondeterministicCall(call);
       return place?.kind === "body" ? place.now() : Original.now();
     };
     const replaced: DateConstructor = new Proxy(Original, {
@@ -125,7 +126,7 @@ const dateGuard: Guard = {
   },
 };
 
-/** Names that were imported from a module of the platform are those that its object has at this moment. */
+/** Updates the named imports of builtin modules to the current properties of the module objects. */
 const syncNames = builtinModule<typeof import("node:module")>("node:module")?.syncBuiltinESMExports;
 const nodeCrypto = builtinModule<typeof import("node:crypto")>("node:crypto");
 const timers = builtinModule<typeof import("node:timers")>("node:timers");

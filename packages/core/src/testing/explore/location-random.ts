@@ -1,7 +1,10 @@
 import { builtinModule } from "../../runtime/platform.ts";
 import type { UserCodeLocation } from "./user-code-location.ts";
 
-/** What the platform's sources of randomness give in the body of a step: the same in each schedule. Undefined: the platform's own. */
+/**
+ * Replacements of the platform's sources of randomness in step bodies, with the same values in each schedule. They return undefined for
+ * arguments that only the platform's own function supports.
+ */
 
 const buffers = builtinModule<typeof import("node:buffer")>("node:buffer");
 

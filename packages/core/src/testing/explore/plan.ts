@@ -1,25 +1,26 @@
 import { seededSequence } from "../../runtime/random.ts";
 import type { ScheduleResult } from "./run-observations.ts";
-import type { Fault, Interleaving, Schedule } from "./schedule.ts";
+import type { Fault, Scenario, Schedule } from "./schedule.ts";
 
-const CALM: Interleaving = { kind: "calm" };
+const NORMAL: Scenario = { kind: "normal" };
 const JUMP_MS = 10_000;
 const SKEW_MS = 3_000;
+/** The number of `order` faults, each with another seed. */
 const ORDERS = 20;
-/** How many things go wrong at once in a schedule that is drawn. */
+/** The maximum number of faults in a random schedule, without its order. */
 const DRAWN_MAX = 3;
 
-/** The courses that the workflow can take. */
-export function interleavingsOf(calm: ScheduleResult): readonly Interleaving[] {
-  const steps = [...new Set(calm.notes.bodies.map(({ location }) => location))];
-  const rests = Array.from({ length: calm.notes.rests }, (_, index) => index + 1);
+/** All scenarios of the workflow besides the normal one. */
+export function scenariosOf(normal: ScheduleResult): readonly Scenario[] {
+  const steps = [...new Set(normal.notes.bodies.map(({ location }) => location))];
+  const suspensions = Array.from({ length: normal.notes.suspensions }, (_, index) => index + 1);
   return [
-    ...steps.map((step): Interleaving => ({ kind: "fail", step })),
-    ...rests.map((rest): Interleaving => ({ kind: "cancel", rest })),
+    ...steps.map((step): Scenario => ({ kind: "fail", step })),
+    ...suspensions.map((suspension): Scenario => ({ kind: "cancel", suspension })),
   ];
 }
 
-/** Every single fault of a course, those first that are found to tell most. */
+/** Every single fault of a scenario, those that find most first. */
 export function* singleFaults({ notes }: ScheduleResult): Generator<Fault> {
   yield* crashes(notes);
   for (const [index, { isRetried }] of notes.bodies.entries())
@@ -38,7 +39,7 @@ export function* singleFaults({ notes }: ScheduleResult): Generator<Fault> {
   }
 }
 
-/** A crash at every call of the store and at every boundary of a step. */
+/** A crash before and after every store call and every step body. */
 export function* crashes({ bodies, calls }: ScheduleResult["notes"]): Generator<Fault> {
   for (let body = 1; body <= bodies.length; body += 1) {
     yield { kind: "crashInStep", body, ran: true };
@@ -50,31 +51,31 @@ export function* crashes({ bodies, calls }: ScheduleResult["notes"]): Generator<
   }
 }
 
-/** Schedules without end, each with some faults, drawn by a seed. */
+/** An endless sequence of random schedules with several faults each. */
 export function* drawn(
   seed: number,
-  bases: ReadonlyArray<{ readonly course: Interleaving; readonly played: ScheduleResult }>,
+  bases: ReadonlyArray<{ readonly scenario: Scenario; readonly result: ScheduleResult }>,
 ): Generator<Schedule> {
   const next = seededSequence(seed);
   const below = (bound: number): number => Math.floor(next() * bound);
-  const pools = bases.map(({ course, played }) => ({ course, faults: [...singleFaults(played)] }));
+  const pools = bases.map(({ scenario, result }) => ({ scenario, faults: [...singleFaults(result)] }));
   for (;;) {
     const pool = pools[next() < 0.5 ? 0 : below(pools.length)];
     if (pool === undefined || pool.faults.length === 0) {
-      yield { course: CALM, faults: [{ kind: "order", seed: below(2 ** 31) }] };
+      yield { scenario: NORMAL, faults: [{ kind: "order", seed: below(2 ** 31) }] };
       continue;
     }
     const faults: Fault[] = next() < 0.5 ? [{ kind: "order", seed: 1 + below(2 ** 31 - 1) }] : [];
     for (let count = 1 + below(DRAWN_MAX); count > 0; count -= 1) {
       const fault = pool.faults[below(pool.faults.length)];
-      if (fault !== undefined && !faults.some((other) => meets(other, fault))) faults.push(fault);
+      if (fault !== undefined && !faults.some((other) => conflicts(other, fault))) faults.push(fault);
     }
-    yield { course: pool.course, faults };
+    yield { scenario: pool.scenario, faults };
   }
 }
 
-/** Two faults of one kind that is there once, or at one place. */
-function meets(left: Fault, right: Fault): boolean {
+/** True if both faults are at the same store call or step body, or are of a kind that a schedule contains at most once. */
+function conflicts(left: Fault, right: Fault): boolean {
   if ("call" in left && "call" in right) return left.call === right.call;
   if ("body" in left && "body" in right) return left.body === right.body;
   return left.kind === right.kind;

@@ -10,16 +10,22 @@ import type { CallFault, Fault, Schedule } from "./schedule.ts";
 import type { Attribution, UserCodeLocation } from "./user-code-location.ts";
 
 const DAY_MS = 86_400_000;
-/** Longer than workflows sleep: beats and polls would be timers like any other. */
-const SELDOM_MS = 36_500 * DAY_MS;
-const LATE_MS = 5_000;
+/** Heartbeats and polls never become due: their interval is longer than any sleep of a workflow. */
+const INTERVAL_MS = 36_500 * DAY_MS;
+/** The duration of a slow call. */
+const DELAY_MS = 5_000;
 
-/** How engines are set up in a world where nobody has to wait for a lease to end. In ms: each schedule makes several engines. */
+/**
+ * Engine options of processes. The explorer retires workers itself, so no lease has to expire. Durations are numbers, because each
+ * schedule creates several engines and parsing texts costs time.
+ */
 export const SETTINGS: Omit<EngineOptions, "store"> = {
-  poll: SELDOM_MS,
-  lease: SELDOM_MS,
+  poll: INTERVAL_MS,
+  lease: INTERVAL_MS,
   eventRetention: 7 * DAY_MS,
   claimsMax: 1_000,
+  // The client's clock jumps with the store's: a timeout would expire although the store answers.
+  storageTimeout: INTERVAL_MS,
   log: () => undefined,
 };
 
@@ -28,23 +34,23 @@ export interface ProcessParts {
   readonly store: Store;
   readonly schedule: Schedule;
   readonly notes: RunObservations;
-  readonly whose: Attribution;
-  /** Where user code is at work that is neither a workflow's function nor a body. */
-  readonly elsewhere: UserCodeLocation;
-  /** The store's clock is set. */
+  readonly attribution: Attribution;
+  /** The location of user code that is neither a workflow function nor a step body. */
+  readonly otherCode: UserCodeLocation;
+  /** Changes the store's clock by `ms`. */
   setClock(ms: number): void;
 }
 
-/** One process that works on the run, until it ends. */
+/** A process with an engine that executes the run. */
 export class Process implements Caller {
   readonly name: string;
   readonly #parts: ProcessParts;
   #engine: Engine | null = null;
   #shutdown: Promise<void> | null = null;
-  /** A call that waits until others have taken this process for dead. */
+  /** Resumes a call that waits until another process has taken over. Null if no call waits. */
   #paused: (() => void) | null = null;
   isDead = false;
-  /** A body hangs, so it is ended when nothing else happens. */
+  /** A step body hangs, so the process is ended when nothing else can happen. */
   isHung = false;
   outage = 0;
   workerId: string | null = null;
@@ -67,28 +73,28 @@ export class Process implements Caller {
     });
   }
 
-  /** Whether another has to take its place. */
+  /** True if another process must take over. */
   get isLeaving(): boolean {
     return this.isDead || this.isHung || this.#shutdown !== null || this.#paused !== null;
   }
 
-  /** Its runs are free for others. One that was taken for dead goes on, not knowing it. */
-  async bury(): Promise<void> {
+  /** Makes the runs of the process claimable. A paused process continues later without knowing it. */
+  async retire(): Promise<void> {
     if (this.#paused === null) this.isDead = true;
     if (this.workerId !== null) await this.#parts.store.retire(this.workerId);
   }
 
-  /** It goes on where it was paused; false: it was not. */
+  /** Resumes a paused process. Returns false if it was not paused. */
   unpause(): boolean {
-    const go = this.#paused;
+    const resume = this.#paused;
     this.#paused = null;
-    go?.();
-    if (go !== null) this.#parts.notes.tell(() => `${this.name} goes on, and does not know that it was taken for dead`);
-    return go !== null;
+    resume?.();
+    if (resume !== null) this.#parts.notes.log(() => `${this.name} resumes, unaware that its lease expired`);
+    return resume !== null;
   }
 
-  /** It looks for work, as it does every now and then. */
-  nudge(): void {
+  /** Polls for due runs, as a worker does once per poll interval. */
+  poll(): void {
     this.#engine?.recover().catch(() => undefined);
   }
 
@@ -98,7 +104,7 @@ export class Process implements Caller {
     const { calls } = notes;
     const faults = schedule.faults.filter((fault) => "call" in fault && fault.call === calls);
     for (const { kind } of faults)
-      if (kind !== "crash") notes.tell(() => `${this.name}: ${SAID[kind] ?? kind} (${method})`);
+      if (kind !== "crash") notes.log(() => `${this.name}: ${FAULT_TEXTS[kind] ?? kind} (${method})`);
     return faults as ReadonlyArray<CallFault>;
   }
 
@@ -110,9 +116,9 @@ export class Process implements Caller {
     }
   }
 
-  crash(how: string): void {
+  crash(when: string): void {
     this.isDead = true;
-    this.#parts.notes.tell(() => `${this.name} ends ${how}`);
+    this.#parts.notes.log(() => `${this.name} crashes ${when}`);
   }
 
   shutDown(): void {
@@ -123,22 +129,22 @@ export class Process implements Caller {
     this.#parts.setClock(ms);
   }
 
-  late(): Promise<void> {
+  delay(): Promise<void> {
     const { clock } = this.#parts.world;
     return new Promise((resolve) => {
-      clock.wakeAt(clock.now() + LATE_MS, resolve);
+      clock.wakeAt(clock.now() + DELAY_MS, resolve);
     });
   }
 
-  takenForDead(): Promise<void> {
+  untilTakenOver(): Promise<void> {
     return new Promise((resolve) => {
       this.#paused = resolve;
     });
   }
 
   #world(): World {
-    const { world, schedule, whose, elsewhere } = this.#parts;
-    const { strays } = whose;
+    const { world, schedule, attribution, otherCode } = this.#parts;
+    const { rejections } = attribution;
     const skewMs = schedule.faults.find((fault) => fault.kind === "skew")?.ms ?? 0;
     const alive = (callback: () => void) => (): void => (this.isDead ? undefined : callback());
     return {
@@ -152,19 +158,19 @@ export class Process implements Caller {
         afterTurn: (callback) => world.eventLoop.afterTurn(alive(callback)),
       },
       trackRejections: () => ({
-        watched: (runId, call) => strays.watched(runId, () => whose.at(elsewhere, call)),
-        unwatched: (runId, call) => strays.unwatched(runId, () => whose.at(elsewhere, call)),
+        watched: (runId, call) => rejections.watched(runId, () => attribution.at(otherCode, call)),
+        unwatched: (runId, call) => rejections.unwatched(runId, () => attribution.at(otherCode, call)),
         stop: () => undefined,
       }),
     };
   }
 }
 
-const SAID: Partial<Record<Fault["kind"], string>> = {
-  error: "a call to the store fails",
-  delay: "a call to the store takes 5 s",
-  outage: "the store can't be reached for a while",
-  pause: "it says nothing for so long that it is taken for dead",
-  shutdown: "it is shut down",
-  clockJump: "the store's clock is set",
+const FAULT_TEXTS: Partial<Record<Fault["kind"], string>> = {
+  error: "a store call fails",
+  delay: "a store call takes 5 s",
+  outage: "the next store calls fail",
+  pause: "the process pauses until its lease expires",
+  shutdown: "the process is shut down",
+  clockJump: "the store's clock jumps",
 };

@@ -1,62 +1,64 @@
 import type { Payload, Status } from "../../model/run.ts";
 
-/** Something that is not the same in every replay, asked for in a workflow's function. */
-export interface UnhandledRejection {
-  readonly what: string;
-  /** The last thing that the function had got before. */
+/** A call in a workflow function whose result differs between replays, such as `Date.now()`. */
+export interface NondeterministicCall {
+  readonly call: string;
+  /** The location of the last operation that completed before the call. Null if none had. */
   readonly after: string | null;
 }
 
-/** A body that was about to run. */
+/** A step body that was about to run. */
 export interface BodyObservation {
   readonly location: string;
-  /** Whether it is tried again when it throws, whatever it throws. */
+  /** True if the step is retried after any error. */
   readonly isRetried: boolean;
 }
 
-/** What came of a schedule. */
+/** The result of a schedule. */
 export interface ScheduleResult {
-  /** Null: it has not ended, and nothing more can come. */
+  /** Null if the run has not ended and nothing more can happen. */
   readonly status: Status | null;
   readonly outcome: Payload;
-  /** Why the run is where it is, where it has not ended. */
+  /** The explanation of a run that has not ended. Empty if it has. */
   readonly sentence: string;
   readonly effects: readonly string[];
   readonly leftovers: readonly string[];
   readonly notes: RunObservations;
 }
 
-/** What is written down while a schedule is played. */
+/** The observations of one schedule. */
 export class RunObservations {
   calls = 0;
-  rests = 0;
+  /** How often the run was suspended. */
+  suspensions = 0;
   hasRollback = false;
   hasCheckpoint = false;
   readonly bodies: BodyObservation[] = [];
-  /** How often the body at each location ran. */
+  /** The number of executions of each step body, by location. */
   readonly ran = new Map<string, number>();
-  /** Everything that was asked for, by location. */
+  /** The locations of all issued commands. */
   readonly issued = new Set<string>();
-  /** Steps whose failure is a value to the code. */
+  /** The locations of commands whose failure the code receives as a value. */
   readonly tried = new Set<string>();
-  readonly strayed: UnhandledRejection[] = [];
+  readonly nondeterministicCalls: NondeterministicCall[] = [];
   readonly unawaited = new Set<string>();
-  /** Effects of a workflow's function itself. */
+  /** Effects outside every step. */
   readonly outside = new Set<string>();
   readonly unhandled: string[] = [];
-  /** The last thing that the code got. */
+  /** The location of the last operation that completed. */
   last: string | null = null;
   readonly #story: string[] | null;
 
-  constructor(options: { readonly told: boolean }) {
-    this.#story = options.told ? [] : null;
+  constructor(options: { readonly withStory: boolean }) {
+    this.#story = options.withStory ? [] : null;
   }
 
   get story(): readonly string[] {
     return this.#story ?? [];
   }
 
-  tell(line: () => string): void {
+  /** Adds a line to the story, if one is recorded. */
+  log(line: () => string): void {
     this.#story?.push(line());
   }
 }

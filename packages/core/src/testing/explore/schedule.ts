@@ -1,59 +1,90 @@
-/** What goes wrong with a call of the store: the first is 1, counted over all processes. */
+import { DURATION_MS_MAX } from "../../model/duration.ts";
+import { kinds } from "../../model/option-check.ts";
+
+/** A fault of a store call. Calls are numbered from 1 over all processes. */
 export type CallFault =
-  /** The process ends; the call is applied still or is not. */
+  /** The process crashes, before the call is applied or after it. */
   | { readonly kind: "crash"; readonly call: number; readonly applied: boolean }
-  /** The call fails; it was applied or not. */
+  /** The call fails, before it is applied or after it. */
   | { readonly kind: "error"; readonly call: number; readonly applied: boolean }
-  /** It takes long. */
+  /** The call takes 5 s. */
   | { readonly kind: "delay"; readonly call: number }
-  /** The store can't be reached for a while. */
+  /** This call and the next ones fail. */
   | { readonly kind: "outage"; readonly call: number }
-  /** The process is taken for dead in the middle of it, and goes on when another has taken its runs. */
+  /** The process pauses in the call until its lease has expired and another process has taken over its runs. */
   | { readonly kind: "pause"; readonly call: number }
-  /** The process is shut down as it should be. */
+  /** The process is shut down. */
   | { readonly kind: "shutdown"; readonly call: number }
-  /** The store's clock is set. */
+  /** The store's clock jumps by `ms`. */
   | { readonly kind: "clockJump"; readonly call: number; readonly ms: number };
 
-/** What goes wrong with the body of a step: the first is 1, counted over all processes. */
+/** A fault of a step body. Executions of step bodies are numbered from 1 over all processes. */
 export type BodyFault =
-  /** The process ends, before the body runs or when it has run. */
+  /** The process crashes, before the body runs or after it. */
   | { readonly kind: "crashInStep"; readonly body: number; readonly ran: boolean }
-  /** It never comes back, and its process is ended for it. */
+  /** The body never ends, and its process is killed. */
   | { readonly kind: "hang"; readonly body: number }
-  /** It throws once, before it has done anything or when it has done everything. */
+  /** The step fails once, before the body runs or after it. */
   | { readonly kind: "flake"; readonly body: number; readonly ran: boolean };
 
-/** What is so all the time. */
+/** A fault of the whole schedule. */
 export type LastingFault =
-  /** The clocks of processes are off by this much. */
+  /** The clocks of the processes differ from the store's clock by `ms`. */
   | { readonly kind: "skew"; readonly ms: number }
-  /** What a process is told of the others' work is lost, told twice, or told late. */
+  /** All hints are lost, repeated or late. */
   | { readonly kind: "hints"; readonly how: "lost" | "twice" | "late" }
-  /** The start, and each message and event, is sent twice with one id. */
+  /** The start and each message and event are sent twice with the same id. */
   | { readonly kind: "twice" }
-  /** Bodies take different times, so that they end in another order. */
+  /** Step bodies take random times, so that they end in another order. */
   | { readonly kind: "order"; readonly seed: number };
 
-/** What goes wrong in one run of the workflow. As far as its first fault, a schedule goes as it does without it. */
+/** A fault of a schedule. Until its first fault, a schedule is the same as without the fault. */
 export type Fault = CallFault | BodyFault | LastingFault;
 
-/** What is meant to happen: everything goes well, a step fails for good, or the run is cancelled at one of its rests. */
-export type Interleaving =
-  | { readonly kind: "calm" }
+/** The intended end: the run completes, a step fails permanently, or the run is cancelled at one of its suspensions. */
+export type Scenario =
+  | { readonly kind: "normal" }
   | { readonly kind: "fail"; readonly step: string }
-  | { readonly kind: "cancel"; readonly rest: number };
+  | { readonly kind: "cancel"; readonly suspension: number };
 
-/** One way in which a run of the workflow may go. Plain data: kept in a test, it is played again. */
+/** One execution of the workflow as data. A test can keep it and execute it again. */
 export interface Schedule {
-  readonly course: Interleaving;
+  readonly scenario: Scenario;
   readonly faults: readonly Fault[];
 }
 
-/** The seed with which all bodies take the same time, and end in their order. */
+/** The kinds of the parts of a schedule. */
+export const SCENARIO = kinds.union<Scenario>({
+  normal: {},
+  fail: { step: kinds.text },
+  cancel: { suspension: kinds.integer(0) },
+});
+
+const CALL = { call: kinds.integer(1) };
+const BODY = { body: kinds.integer(1) };
+const MS = kinds.integer(-DURATION_MS_MAX, DURATION_MS_MAX);
+
+export const FAULT = kinds.union<Fault>({
+  crash: { ...CALL, applied: kinds.flag },
+  error: { ...CALL, applied: kinds.flag },
+  delay: CALL,
+  outage: CALL,
+  pause: CALL,
+  shutdown: CALL,
+  clockJump: { ...CALL, ms: MS },
+  crashInStep: { ...BODY, ran: kinds.flag },
+  hang: BODY,
+  flake: { ...BODY, ran: kinds.flag },
+  skew: { ms: MS },
+  hints: { how: kinds.oneOf("lost", "twice", "late") },
+  twice: {},
+  order: { seed: kinds.integer(Number.MIN_SAFE_INTEGER) },
+});
+
+/** The seed of an `order` fault with which all step bodies take the same time and end in the order in which they started. */
 export const IN_ORDER = 0;
 
-/** Faults that let more time pass than there would be without them. */
+/** Faults that make a run take more time. */
 const TAKES_TIME: ReadonlySet<Fault["kind"]> = new Set([
   "flake",
   "error",
@@ -70,6 +101,6 @@ export function takesTime({ faults }: Schedule): boolean {
   return faults.some(({ kind }) => TAKES_TIME.has(kind));
 }
 
-export function interleavingKey(course: Interleaving): string {
-  return JSON.stringify(course);
+export function scenarioKey(scenario: Scenario): string {
+  return JSON.stringify(scenario);
 }

@@ -1,65 +1,70 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { trackUnhandledRejections, type UnhandledRejections } from "../../runtime/unhandled-rejections.ts";
 
-/** Where user code is at work: in a workflow's function, in the body of a step, or in what else an engine calls. */
+/** Where user code runs: in a workflow function (`code`), in a step body (`body`), or in another function that the engine calls. */
 export interface UserCodeLocation {
   readonly kind: "code" | "body" | "other";
-  /** Time, as it is there. */
+  /** The time that a step body reads. */
   now(): number;
-  /** In [0, 1). In a body: repeatable. */
+  /** The next random number of a step body, in [0, 1). The sequence is the same in each schedule. */
   random(): number;
-  /** Something that is not the same in every replay was asked for in a workflow's function. */
-  strayed(what: string): void;
-  /** An effect happened there. */
-  note(what: string): void;
-  /** Something was rejected there, and nobody handles it. */
-  unhandled(error: unknown): void;
+  /** A workflow function called a function whose result differs between replays. */
+  onNondeterministicCall(call: string): void;
+  /** An effect happened at this location. */
+  onEffect(effect: string): void;
+  /** A rejection at this location was not handled. */
+  onUnhandledRejection(error: unknown): void;
 }
 
-/** How it is known at which place a call is made. */
+/** Attributes calls and rejections to the location of the user code. */
 export interface Attribution {
+  /** Calls user code at a location. */
   at<Value>(place: UserCodeLocation, call: () => Value): Value;
-  readonly strays: UnhandledRejections;
+  readonly rejections: UnhandledRejections;
   end(): void;
 }
 
 const places = new AsyncLocalStorage<UserCodeLocation>();
-let followers = 0;
-/** The body that is at work, as far as its first wait. */
+/** The number of exact attributions in use. */
+let tracked = 0;
+/** The step body that is executing, until its first await. */
 let running: UserCodeLocation | undefined;
-/** Told when a call is made and it is not known where. */
-const doubts = new Set<(rejected: readonly unknown[]) => void>();
+/** Callbacks of inferred attributions, called when a call or a rejection cannot be attributed. */
+const unknownListeners = new Set<(rejected: readonly unknown[]) => void>();
 
 export function currentLocation(): UserCodeLocation | undefined {
-  return places.getStore() ?? running ?? (doubts.size === 0 ? undefined : DOUBTFUL);
+  return places.getStore() ?? running ?? (unknownListeners.size === 0 ? undefined : UNKNOWN);
 }
 
-/** Code is followed through all that it waits for. It is exact; and where the platform does it by hooks, promises cost much more. */
+/** Exact: code is tracked through every await. Promises cost much more on platforms that implement this with hooks. */
 export function trackedAttribution(): Attribution {
-  followers += 1;
+  tracked += 1;
   return {
     at: (place, call) => places.run(place, call),
-    strays: trackUnhandledRejections((_, error) => currentLocation()?.unhandled(error)),
+    rejections: trackUnhandledRejections((_, error) => currentLocation()?.onUnhandledRejection(error)),
     end() {
-      this.strays.stop();
-      followers -= 1;
-      if (followers === 0) places.disable();
+      this.rejections.stop();
+      tracked -= 1;
+      if (tracked === 0) places.disable();
     },
   };
 }
 
-/** A body is known as far as its first wait. Any other call, and a rejection that nobody handles, is in doubt. */
-export function inferredAttribution(onDoubt: (rejected: readonly unknown[]) => void): Attribution {
-  const strays = trackUnhandledRejections((_, error) => onDoubt([error]));
-  const over = strays.unwatched("explored", () => undefined);
-  doubts.add(onDoubt);
+/**
+ * Cheap: attributes the calls of a step body until its first await. `onUnknown` is called for any other call, and for an unhandled
+ * rejection.
+ */
+export function inferredAttribution(onUnknown: (rejected: readonly unknown[]) => void): Attribution {
+  const rejections = trackUnhandledRejections((_, error) => onUnknown([error]));
+  const stopWatching = rejections.unwatched("explored", () => undefined);
+  unknownListeners.add(onUnknown);
   return {
-    at: (place, call) => (place.kind === "body" ? asFarAsItsFirstWait(place, call) : call()),
-    strays: UNWATCHED,
+    at: (place, call) => (place.kind === "body" ? untilFirstAwait(place, call) : call()),
+    rejections: UNWATCHED,
     end() {
-      doubts.delete(onDoubt);
-      over();
-      strays.stop();
+      unknownListeners.delete(onUnknown);
+      stopWatching();
+      rejections.stop();
     },
   };
 }
@@ -73,7 +78,7 @@ const UNWATCHED: UnhandledRejections = {
   stop: () => undefined,
 };
 
-function asFarAsItsFirstWait<Value>(place: UserCodeLocation, call: () => Value): Value {
+function untilFirstAwait<Value>(place: UserCodeLocation, call: () => Value): Value {
   const before = running;
   running = place;
   try {
@@ -83,15 +88,16 @@ function asFarAsItsFirstWait<Value>(place: UserCodeLocation, call: () => Value):
   }
 }
 
-const DOUBTFUL: UserCodeLocation = {
+/** The location of a call that cannot be attributed. */
+const UNKNOWN: UserCodeLocation = {
   kind: "code",
   now: () => 0,
   random: () => 0,
-  strayed: doubt,
-  note: doubt,
-  unhandled: doubt,
+  onNondeterministicCall: notifyUnknown,
+  onEffect: notifyUnknown,
+  onUnhandledRejection: notifyUnknown,
 };
 
-function doubt(): void {
-  for (const onDoubt of doubts) onDoubt([]);
+function notifyUnknown(): void {
+  for (const onUnknown of unknownListeners) onUnknown([]);
 }

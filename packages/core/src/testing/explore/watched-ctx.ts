@@ -1,20 +1,21 @@
 import { CodeCtx } from "../../runner/code-ctx.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 
-/** Hears what a workflow's function asks of its ctx, and whether it waits for it. */
+/** Observes the ctx calls of a workflow function and whether their results are awaited. */
 export interface CtxWatch {
-  /** Called around each call: in `call` commands are issued. `isTried`: a failure of it is a value to the code. */
+  /** Makes a ctx call, which issues its commands synchronously. `isTried` is true if the code receives a failure as a value. */
   calling<Value>(isTried: boolean, call: () => Value): Value;
-  /** A call was made whose answer can be waited for; what is given is called when somebody does. */
-  asked(what: string): () => void;
+  /** A call returned a promise. The returned function is called when the promise is awaited. */
+  called(call: string): () => void;
 }
 
-/** Calls whose last arguments are code with a ctx of its own, and those in which a failure is a value. */
+/** Methods whose arguments contain functions that receive a ctx. */
 const WITH_BRANCHES: ReadonlySet<string> = new Set(["join", "race", "loop", "try"]);
+/** Methods that return a failure as a value. */
 const TRIES: ReadonlySet<string> = new Set(["tryStep"]);
 const TRIES_INSIDE: ReadonlySet<string> = new Set(["try", "race"]);
 
-/** The ctx, and those of its branches, with someone who watches. */
+/** Returns a proxy of the ctx that reports its calls, and those of its branches, to `watch`. */
 export function watchedCtx(ctx: Ctx, watch: CtxWatch, isTried = false): Ctx {
   return new Proxy(ctx, {
     get(target, key) {
@@ -22,20 +23,23 @@ export function watchedCtx(ctx: Ctx, watch: CtxWatch, isTried = false): Ctx {
       if (typeof member !== "function" || typeof key !== "string") return member;
       return (...args: unknown[]): unknown => {
         const inside = isTried || TRIES_INSIDE.has(key);
-        const given = WITH_BRANCHES.has(key) ? args.map((arg) => withWatchedBranches(arg, watch, inside)) : args;
-        const answer = watch.calling(isTried || TRIES.has(key), () => Reflect.apply(member, target, given) as unknown);
-        return answer instanceof Promise ? watchedPromise(answer, watch.asked(described(key, args))) : answer;
+        const wrapped = WITH_BRANCHES.has(key) ? args.map((arg) => withWatchedBranches(arg, watch, inside)) : args;
+        const answer = watch.calling(
+          isTried || TRIES.has(key),
+          () => Reflect.apply(member, target, wrapped) as unknown,
+        );
+        return answer instanceof Promise ? watchedPromise(answer, watch.called(describedCall(key, args))) : answer;
       };
     },
   });
 }
 
-function described(method: string, [first]: readonly unknown[]): string {
+function describedCall(method: string, [first]: readonly unknown[]): string {
   const name = typeof first === "string" ? first : (first as { name?: unknown } | null | undefined)?.name;
   return `ctx.${method}(${typeof name === "string" ? JSON.stringify(name) : ""})`;
 }
 
-/** Whoever waits for a promise asks for one of its members first. */
+/** An await reads a member of the promise first, so a read of any member counts as awaited. */
 function watchedPromise(promise: Promise<unknown>, onAwaited: () => void): unknown {
   return new Proxy(promise, {
     get(target, key) {

@@ -5,7 +5,7 @@ import type { StoreAction } from "./store-actions.ts";
 
 type End = "succeeded" | "failed";
 
-/** Kinds of ops that can succeed and fail; of others there is nothing to refuse. */
+/** Kinds of ops that can succeed and fail. */
 const BOTH = [
   "create",
   "append",
@@ -19,13 +19,15 @@ const BOTH = [
   "heartbeat",
   "prune",
 ] as const;
+/** Kinds of ops that a store never refuses. */
 const ALWAYS = ["documents", "retire"] as const;
 
 type OpKind = (typeof BOTH)[number] | (typeof ALWAYS)[number];
 
-const UNANSWERED: ReadonlySet<string> = new Set(["targetNotFound", "targetTerminated", "dropped", "duplicate"]);
+/** Answers to a post that changed nothing, although the transition was applied. */
+const UNDELIVERED: ReadonlySet<string> = new Set(["targetNotFound", "targetTerminated", "dropped", "duplicate"]);
 
-/** What became of the ops of a sequence, by kind: one in which some kind always succeeds, or never does, shows little. */
+/** Counts the outcomes of a sequence of ops by kind. A sequence tests little if a kind always succeeds or always fails. */
 export class ActionTally {
   readonly #counts = new Map<OpKind, { succeeded: number; failed: number }>();
 
@@ -41,7 +43,7 @@ export class ActionTally {
     }
   }
 
-  /** Kinds that have not succeeded, or not failed though they can. */
+  /** The outcomes that have not occurred yet, one sentence each. */
   get missing(): readonly string[] {
     const lacks = (kind: OpKind, end: End): boolean => (this.#counts.get(kind)?.[end] ?? 0) === 0;
     return [
@@ -50,7 +52,7 @@ export class ActionTally {
     ];
   }
 
-  /** A line a kind. */
+  /** One line per kind. */
   toString(): string {
     const lines = [...this.#counts].map(([kind, { succeeded, failed }]) => {
       return `${kind.padEnd(10)} ${String(succeeded).padStart(7)} succeeded ${String(failed).padStart(7)} failed`;
@@ -75,8 +77,8 @@ function endsOf(action: StoreAction, answer: unknown): readonly (readonly [OpKin
     }
     case "retire":
       return [["retire", "succeeded"]];
-    case "look":
-    case "pass":
+    case "read":
+    case "advance":
       return [];
   }
 }
@@ -88,9 +90,9 @@ function kindOf(transition: Transition): OpKind {
 }
 
 function endOf(answer: Answer | undefined): End {
-  return ended(answer?.kind === "applied" && !UNANSWERED.has(answer.post?.kind ?? ""));
+  return ended(answer?.kind === "applied" && !UNDELIVERED.has(answer.post?.kind ?? ""));
 }
 
-function ended(isGood: boolean): End {
-  return isGood ? "succeeded" : "failed";
+function ended(succeeded: boolean): End {
+  return succeeded ? "succeeded" : "failed";
 }

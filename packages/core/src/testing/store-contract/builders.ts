@@ -11,7 +11,7 @@ import {
 } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 
-/** When the suite's clock starts. */
+/** The time at which the clock of the suite starts. */
 export const T0 = 1_700_000_000_000;
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -23,7 +23,7 @@ export function workflows(...names: string[]): readonly WorkflowRef[] {
   return names.map((name) => ({ name, version: 1 }));
 }
 
-/** What runs of the suite are of, unless a case says otherwise. */
+/** The workflow of the runs of the suite, unless a case passes another. */
 export const ORDER = workflows("order");
 
 export function newRun(id: string, over: Partial<NewRun> = {}): NewRun {
@@ -127,8 +127,8 @@ export function event(topic: string, id: string, over: Partial<EventPost> = {}):
   };
 }
 
-export function post(what: Extract<Transition, { kind: "post" }>["post"]): Transition {
-  return { kind: "post", post: what };
+export function post(directPost: Extract<Transition, { kind: "post" }>["post"]): Transition {
+  return { kind: "post", post: directPost };
 }
 
 export function cancel(to: string, id = `cancel-${to}`): Extract<Post, { kind: "cancel" }> {

@@ -1,3 +1,4 @@
+import type { SuspectLimit } from "../../rules/tables.ts";
 import {
   append,
   completed,
@@ -11,11 +12,30 @@ import {
   T0,
   workflows,
 } from "./builders.ts";
-import type { Case } from "./trial.ts";
+import type { Case, Trial } from "./trial.ts";
+
+/** Creates runs that lost their worker twice without progress. */
+async function suspects(t: Trial, ...ids: readonly string[]): Promise<void> {
+  await t.applied(...ids.map((id) => create(id)));
+  for (let claims = 0; claims < 2; claims += 1) {
+    await group(t, { held: 1, max: 0 });
+    await t.store.retire("v");
+  }
+}
+
+/** Claims as a worker does. Returns the id of each run, whether it is a suspect, and its claims. */
+async function group(
+  t: Trial,
+  { limit = 10, claims = 2, held = 0, max = null }: Partial<SuspectLimit> & { readonly limit?: number } = {},
+): Promise<readonly (readonly [string, boolean, number])[]> {
+  const limits = { claims, held, max };
+  const runs = await t.store.claim({ worker: "v", limit, workflows: workflows("order"), suspects: limits });
+  return runs.map((run) => [run.id, run.isSuspect, run.claims]);
+}
 
 export const claimCases: readonly Case[] = [
   {
-    name: "due runs are claimed the longest due first, at most as many as asked",
+    name: "a claim returns the runs that are due longest first, at most `limit` of them",
     run: async (t) => {
       await t.applied(
         create("c", { startAt: T0 - 1 }),
@@ -28,7 +48,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "where it is asked for, those that became due last are claimed first",
+    name: "a claim with newestFirst returns the runs that became due last first",
     run: async (t) => {
       await t.applied(
         create("c", { startAt: T0 - 1 }),
@@ -48,7 +68,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a claimed run has its owner, the next epoch, turn 0, and the time of its first claim",
+    name: "a claim sets the owner, the next epoch, turn 0 and the start time of a run",
     run: async (t) => {
       await t.applied(create("r"));
       t.world.advance(5);
@@ -64,7 +84,7 @@ export const claimCases: readonly Case[] = [
         claimSeq: 0,
       };
       t.expect(run).toMatchObject(claimed);
-      t.expect(run).toEqual(await t.run("r"));
+      t.expect(run).toEqual({ ...(await t.run("r")), isSuspect: false });
     },
   },
   {
@@ -78,7 +98,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "only runs of the asked workflows are claimed",
+    name: "a claim returns only runs of the requested workflows",
     run: async (t) => {
       await t.applied(create("a", { workflow: "x" }), create("b", { workflow: "y" }), create("c", { workflow: "z" }));
       t.expect((await t.claimIds("v", 10, workflows("y", "z", "unknown"))).sort()).toEqual(["b", "c"]);
@@ -87,7 +107,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "of one workflow, only runs of the asked versions are claimed, and each stays what it was",
+    name: "a claim returns only runs of the requested versions, and leaves the version of each unchanged",
     run: async (t) => {
       const order = (version: number) => ({ name: "order", version });
       await t.applied(create("one"), create("two", { version: 2 }), create("ten", { version: 10, startAt: T0 - 1 }));
@@ -101,7 +121,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a name and a version are never taken for another name",
+    name: "a workflow name that contains a version and a colon is not confused with another name and version",
     run: async (t) => {
       await t.applied(create("a", { workflow: "1:x", version: 2 }), create("b", { workflow: "x", version: 21 }));
       t.expect(await t.claimIds("v", 10, [{ name: "x", version: 2 }])).toEqual([]);
@@ -110,7 +130,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that was continued in another version is claimed as that",
+    name: "a run that continued in another version is claimed only for that version",
     run: async (t) => {
       await t.owned("r");
       const fresh = { workflow: "order", version: 2, input: null, baseSeq: 0, at: T0 };
@@ -121,7 +141,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "20 claimers at once get each of 200 runs exactly once",
+    name: "20 concurrent claimers get each of 200 runs exactly once",
     run: async (t) => {
       const ids = Array.from({ length: 200 }, (_, index) => `r${String(index).padStart(3, "0")}`);
       await t.applied(...ids.map((id) => create(id)));
@@ -131,7 +151,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that somebody owns is never claimed, whatever is due",
+    name: "a run with an owner is never claimed, even if it is due",
     run: async (t) => {
       await t.waiting("r", { until: T0 + 1, messages: ["approve"] });
       t.world.advance(100);
@@ -141,13 +161,13 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "claims without progress are counted, and progress begins the count anew",
+    name: "claims without progress are counted, and a new record resets the count",
     run: async (t) => {
       await t.applied(create("r"));
       const claims: [number, number][] = [];
       for (const progress of [false, false, true, false]) {
         const [run] = await t.claim("v");
-        if (run === undefined) throw new Error("nothing was claimed");
+        if (run === undefined) throw new Error("the claim returned no run");
         claims.push([run.claims, run.claimSeq]);
         if (progress) await t.applied(append("r", { epoch: run.epoch, records: [record(1), record(2)] }));
         await t.store.heartbeat("v", 10);
@@ -163,24 +183,85 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "of runs claimed often without progress no more are given than asked for, and they hide none of the others",
+    name: "a claim without suspects returns other runs only, and skipped suspects hide none of them",
     run: async (t) => {
-      await t.applied(create("a"), create("b"), create("c"));
-      for (let claims = 0; claims < 2; claims += 1) {
-        await t.claim("v");
-        await t.store.retire("v");
-      }
+      await suspects(t, "a", "b", "c");
       t.world.advance(1);
       await t.applied(create("fresh", { startAt: T0 + 1 }));
-      const ids = async (limit: number, suspects: { claims: number; max: number }) =>
-        (await t.store.claim({ worker: "v", limit, workflows: workflows("order"), suspects })).map((run) => run.id);
-      t.expect(await ids(1, { claims: 2, max: 0 })).toEqual(["fresh"]);
-      t.expect(await ids(3, { claims: 2, max: 1 })).toEqual(["a"]);
-      t.expect((await ids(3, { claims: 3, max: 0 })).sort()).toEqual(["b", "c"]);
+      t.expect(await group(t, { limit: 1, held: 1, max: 0 })).toEqual([["fresh", false, 1]]);
+      t.expect(await group(t, { claims: 1, held: 1, max: 0 })).toEqual([]);
+      t.expect(await group(t, { claims: 3, max: null })).toEqual([
+        ["a", false, 3],
+        ["b", false, 3],
+        ["c", false, 3],
+      ]);
     },
   },
   {
-    name: "a run that suspends or is released has no claims against it",
+    name: "a group is half of the suspects that are due, and a claim in a group of several does not count",
+    run: async (t) => {
+      await suspects(t, "a", "b", "c", "d", "e");
+      t.expect(await group(t)).toEqual([
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+      t.expect(await group(t, { held: 2, max: 1 })).toEqual([["c", true, 2]]);
+      t.expect(await group(t)).toEqual([["d", true, 3]]);
+    },
+  },
+  {
+    name: "a group is at most as large as the limit of the claim, and holds other runs too",
+    run: async (t) => {
+      await suspects(t, "a", "b", "c", "d", "e", "f");
+      t.world.advance(1);
+      await t.applied(create("fresh", { startAt: T0 + 1 }));
+      t.expect(await group(t, { limit: 2 })).toEqual([
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+      t.expect(await group(t, { limit: 5 })).toEqual([
+        ["c", true, 2],
+        ["d", true, 2],
+        ["fresh", false, 1],
+      ]);
+    },
+  },
+  {
+    name: "a suspect that lost its worker when it was alone is claimed alone",
+    run: async (t) => {
+      await suspects(t, "killer");
+      t.expect(await group(t)).toEqual([["killer", true, 3]]);
+      await t.store.retire("v");
+      t.world.advance(1);
+      await suspects(t, "a", "b", "c", "d");
+      t.expect(await group(t)).toEqual([["killer", true, 4]]);
+      t.expect(await group(t)).toEqual([
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+      t.world.advance(1);
+      await t.store.retire("v");
+      t.expect(await group(t, { held: 1, max: 1 })).toEqual([["c", true, 2]]);
+      t.expect(await group(t, { held: 1, max: 9 })).toEqual([
+        ["d", true, 2],
+        ["a", true, 2],
+        ["b", true, 2],
+      ]);
+    },
+  },
+  {
+    name: "a run that made progress since it was claimed is no suspect when its worker is lost",
+    run: async (t) => {
+      await suspects(t, "a", "b");
+      const [run] = await t.claim("v", 1);
+      await t.applied(append("a", { epoch: run?.epoch ?? 0, records: [record(1)] }));
+      await t.store.retire("v");
+      t.expect((await t.run("a")).claims).toBe(0);
+      t.expect(await group(t, { held: 1, max: 0 })).toEqual([["a", false, 1]]);
+    },
+  },
+  {
+    name: "a suspension or a release resets the claim count of a run",
     run: async (t) => {
       await t.applied(create("a"), create("b"));
       await t.claim("v");
@@ -190,7 +271,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a claim keeps what the run waits for, so that it misses nothing while it is brought back",
+    name: "a claim keeps the wait of a run, so that an event that arrives before the run is loaded is delivered",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"], messages: ["approve"], until: T0 + 5 });
       await t.store.retire("w");
@@ -201,7 +282,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a continued run begins again with another input and keeps its inbox and its owner",
+    name: "a continued run starts again with its new input and keeps its inbox and owner",
     run: async (t) => {
       await t.owned("r");
       await t.sendUnawaited("r", "m");
@@ -228,7 +309,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "the next due time is the earliest of what the worker owns and what it could claim",
+    name: "nextDueAt returns the earliest due time of the runs that the worker owns or can claim",
     run: async (t) => {
       t.expect(await t.store.nextDueAt("w", ORDER)).toBe(null);
       await t.applied(create("free", { startAt: T0 + 30, workflow: "unknown" }));
@@ -241,7 +322,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "due runs are listed the longest due first, by the store's clock, and stay due until they change",
+    name: "dueRuns returns the runs that are due longest first, by the store's clock, and repeats them until they change",
     run: async (t) => {
       for (const [id, until] of [
         ["a", 30],
@@ -259,10 +340,10 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a worker learns which runs it holds and at which epoch; those that rest, ended or went to others are missing",
+    name: "ownedRunning returns the running runs of a worker with their epochs, without suspended, ended and lost runs",
     run: async (t) => {
       await t.owned("running", "ended", "lost");
-      await t.waiting("resting", {});
+      await t.waiting("suspended", {});
       await t.applied(append("ended", { state: completed() }));
       await t.applied(append("lost", { state: { status: "released", at: T0 } }), create("claimed"));
       await t.claim("v");
@@ -271,11 +352,11 @@ export const claimCases: readonly Case[] = [
         { id: "lost", epoch: 2 },
         { id: "claimed", epoch: 2 },
       ]);
-      t.expect(await t.store.ownedRunning("nobody")).toEqual([]);
+      t.expect(await t.store.ownedRunning("unknown")).toEqual([]);
     },
   },
   {
-    name: "a clock that steps back wakes nobody early and loses no deadline",
+    name: "a clock that steps back makes no run due early and loses no deadline",
     run: async (t) => {
       await t.waiting("r", { until: T0 + 10 });
       t.world.advance(-3_600_000);

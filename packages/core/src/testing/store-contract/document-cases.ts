@@ -16,10 +16,10 @@ const cancelled = (at: number) => ({ status: "cancelled", outcome: null, at }) a
 const states = async (t: Trial): Promise<readonly (string | undefined)[]> =>
   (await t.store.reader.documents({ kind: "task", limit: 10 })).items.map(({ attributes }) => attributes.d);
 
-/** What documents of a run go through while the run and others change them at one time. */
+/** Documents of a run that the run and other callers change at the same time. */
 export const openDocumentCases: readonly Case[] = [
   {
-    name: "a document is created once: one that is there stays as it is",
+    name: "a second create of a document leaves the existing document unchanged",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { documents: [{ create: task("t1", { body: "1" }) }] }));
@@ -29,7 +29,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "a mark sets attributes and leaves the rest, and one for nothing does nothing",
+    name: "a mark sets the given attributes of a document and keeps the rest; a mark of a missing document does nothing",
     run: async (t) => {
       await t.owned("r");
       const attributes: DocumentAttributes = { a: "ann", b: "x", d: "open" };
@@ -48,7 +48,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "what is created and marked in one transition, or in one batch, is both",
+    name: "a document that is created and marked in one transition has the marked attributes",
     run: async (t) => {
       await t.owned("r");
       const mark = { mark: { kind: "task", id: "t1", attributes: { d: "done" } } };
@@ -60,7 +60,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "of two who revise what they have read, one wins",
+    name: "only one of two revisions of the same read document is applied",
     run: async (t) => {
       await t.owned("r");
       const read = task("t1", { body: "1" });
@@ -76,7 +76,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "a document that is revised from nothing is there once",
+    name: "a revision from null creates a document only if none exists",
     run: async (t) => {
       const [first, second] = [document("model", "m", { body: "1" }), document("model", "m", { body: "2" })];
       await t.applied(revise(null, first));
@@ -89,7 +89,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "a revision sent again answers the same, and its message comes once",
+    name: "a resent revision gets the same answer, and its message is delivered once",
     run: async (t) => {
       await t.owned("r");
       const read = task("t1", { body: "1" });
@@ -109,7 +109,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "a revision whose message can't come changes nothing",
+    name: "a revision whose message cannot be delivered changes nothing",
     run: async (t) => {
       await t.completed("r");
       const change = (to: string) => revise(null, task("t1", { runId: to }), message(to, "m"));
@@ -119,7 +119,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "what a run has open is cancelled when the run is cancelled, fails, or is sent another way",
+    name: "open documents of a run are cancelled when the run is cancelled, fails or is rewound",
     run: async (t) => {
       const ends: readonly Transition[] = [
         control("r", { state: cancelled(T0) }),
@@ -146,7 +146,7 @@ export const openDocumentCases: readonly Case[] = [
     },
   },
   {
-    name: "a pause, a completion and a refused transition leave open documents alone",
+    name: "a completion or a refused transition leaves open documents unchanged",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { documents: [{ create: task("t1") }] }));

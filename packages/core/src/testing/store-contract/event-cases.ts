@@ -3,7 +3,7 @@ import type { Case } from "./trial.ts";
 
 export const eventCases: readonly Case[] = [
   {
-    name: "an event goes to the longest waiter, who is ready and waits no more",
+    name: "an event goes to the run that has waited longest, which becomes ready and stops waiting",
     run: async (t) => {
       for (const id of ["a", "b"]) await t.waiting(id, { topics: ["t"] });
       const first = await t.applied(post(event("t", "e1")));
@@ -15,7 +15,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event that came first meets the run that waits for it later",
+    name: "a pending event is delivered to a run that waits for it later",
     run: async (t) => {
       t.expect(await t.posted(event("t", "e"))).toEqual({ kind: "queued" });
       await t.owned("r", "s");
@@ -27,7 +27,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event and a wait in one batch meet, in either order",
+    name: "an event and a wait in one batch match in either order",
     run: async (t) => {
       await t.owned("a", "b");
       const suspend = (id: string) => append(id, { state: suspended({ topics: [id] }) });
@@ -36,7 +36,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event for all reaches every waiter once",
+    name: "an event with consume: all is delivered to every waiter once",
     run: async (t) => {
       for (const id of ["a", "b", "c"]) await t.waiting(id, { topics: ["t", `only-${id}`] });
       const { answers, wakes } = await t.commit(post(event("t", "e", { consume: "all" })));
@@ -46,7 +46,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event for all stays for runs that wait later, and reaches each run at most once",
+    name: "an event with consume: all stays pending for later waiters, and is delivered to each run at most once",
     run: async (t) => {
       await t.waiting("early", { topics: ["t"] });
       t.expect(await t.posted(event("t", "e1", { consume: "all" }))).toEqual({ kind: "delivered", runs: 1 });
@@ -60,7 +60,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event for all is not delivered again when the ids of received entries have been forgotten",
+    name: "an event with consume: all is not delivered again after the ids of received entries are pruned",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"] });
       await t.posted(event("t", "e", { consume: "all" }));
@@ -71,7 +71,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "the oldest pending event over all topics of a wait is delivered, one at a time",
+    name: "pending events over all topics of a wait are delivered oldest first, one at a time",
     run: async (t) => {
       for (const [topic, id] of [
         ["b", "e1"],
@@ -86,7 +86,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event for those who wait is dropped when nobody does, and nobody gets it later",
+    name: "an event with deliver: afterWait is dropped when no run waits, and is not delivered later",
     run: async (t) => {
       t.expect(await t.posted(event("t", "e", { deliver: "afterWait" }))).toEqual({ kind: "dropped" });
       await t.waiting("r", { topics: ["t"] });
@@ -96,7 +96,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event for runs that exist passes by those created later",
+    name: "an event with deliver: afterCreate is not delivered to runs created later",
     run: async (t) => {
       await t.applied({ kind: "create", run: { ...base("older"), createdAt: T0 } });
       await t.posted(event("t", "e", { deliver: "afterCreate", at: T0 }));
@@ -106,7 +106,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event whose time is over reaches nobody and becomes a dead letter",
+    name: "an expired event is not delivered and becomes a dead letter",
     run: async (t) => {
       await t.posted(event("t", "e", { expireAt: T0 + 10 }));
       await t.posted(event("t", "all", { expireAt: T0 + 10, consume: "all" }));
@@ -120,7 +120,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event for all that somebody got is no dead letter when its time is over",
+    name: "an expired event with consume: all leaves no dead letter if a run received it",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"] });
       await t.posted(event("t", "e", { expireAt: T0 + 10, consume: "all" }));
@@ -130,7 +130,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "beyond the limit of a topic the oldest pending events become dead letters",
+    name: "the oldest pending events of a topic become dead letters when the limit of the topic is exceeded",
     run: async (t) => {
       for (const id of ["e1", "e2", "e3", "e4"]) {
         t.expect(await t.posted(event("t", id, { pendingMax: 2 }))).toEqual({ kind: "queued" });
@@ -147,7 +147,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event that a run left behind goes to the next waiter, or back to its topic in its old place",
+    name: "an unreceived event of an ended run goes to the next waiter, or back to its old place in its topic",
     run: async (t) => {
       await t.waiting("a", { topics: ["t"] });
       await t.posted(event("t", "e1"));
@@ -173,7 +173,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "an event left behind that nobody may get later is a dead letter; one for all is gone; one received stays so",
+    name: "an unreceived event of an ended run becomes a dead letter if its delivery policy excludes later waiters",
     run: async (t) => {
       await t.waiting("a", { topics: ["t"] });
       await t.posted(event("t", "e1", { deliver: "afterWait" }));
@@ -195,7 +195,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that stays subscribed keeps its place; one that was made ready queues at the end",
+    name: "a run that stays subscribed keeps its place in the topic, and a run that was made ready goes to the end",
     run: async (t) => {
       await t.waiting("a", { topics: ["t", "u"] });
       await t.waiting("b", { topics: ["t"] });
@@ -208,7 +208,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that is ready, paused or released is no waiter",
+    name: "a run that is ready, paused or released receives no event",
     run: async (t) => {
       await t.waiting("ready", { topics: ["t"], messages: ["approve"] });
       await t.posted(message("ready", "m"));
@@ -228,7 +228,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "1,000 waiters get an event for all, each once",
+    name: "each of 1,000 waiters receives an event with consume: all once",
     run: async (t) => {
       const ids = Array.from({ length: 1000 }, (_, index) => `r${index}`);
       await t.owned(...ids);
@@ -240,7 +240,7 @@ export const eventCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that has a copy of another's event in its inbox gives nothing back when it ends",
+    name: "an event copied with an inbox does not return to its topic when the run with the copy ends",
     run: async (t) => {
       await t.waiting("holder", { topics: ["t"] });
       await t.posted(event("t", "e"));

@@ -3,7 +3,7 @@ import type { Case } from "./trial.ts";
 
 export const fenceCases: readonly Case[] = [
   {
-    name: "a stale epoch and a future one change nothing, whatever the transition brings",
+    name: "a transition with a past or a future epoch changes nothing",
     run: async (t) => {
       await t.owned("r", "other");
       await t.applied(append("r", { state: { status: "released", at: T0 } }));
@@ -23,7 +23,7 @@ export const fenceCases: readonly Case[] = [
     },
   },
   {
-    name: "control raises the epoch and takes the run from its owner",
+    name: "a control raises the epoch and removes the owner of the run",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: [record(1)], state: suspended() }));
@@ -35,7 +35,7 @@ export const fenceCases: readonly Case[] = [
     },
   },
   {
-    name: "of the records of one batch those before a change of owner stay, and those after it are fenced",
+    name: "records before a change of owner in the same batch are kept, and records after it are fenced",
     run: async (t) => {
       await t.owned("r", "other");
       const { answers } = await t.commit(
@@ -68,7 +68,7 @@ export const fenceCases: readonly Case[] = [
     },
   },
   {
-    name: "of cancel and complete the first wins, and the other is refused",
+    name: "the first of a cancel and a completion is applied, and the second is refused",
     run: async (t) => {
       await t.owned("a", "b");
       const [cancelled, late] = (await t.commit(control("a"), append("a", { state: completed() }))).answers;
@@ -85,7 +85,7 @@ export const fenceCases: readonly Case[] = [
     },
   },
   {
-    name: "a terminal state ends ownership, waits and deadlines",
+    name: "a terminal state removes the owner, the wait and the deadline of a run",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"], messages: ["m"], until: T0 + 5 });
       await t.applied(append("r", { turn: 2, state: { status: "failed", outcome: '"boom"', at: T0 + 1 } }));
@@ -102,7 +102,7 @@ export const fenceCases: readonly Case[] = [
     },
   },
   {
-    name: "a released run keeps its epoch, and the next claim raises it",
+    name: "a released run keeps its epoch until the next claim raises it",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"] });
       const commit = await t.applied(append("r", { turn: 2, state: { status: "released", at: T0 } }));

@@ -18,7 +18,7 @@ import type { Case } from "./trial.ts";
 
 export const guardCases: readonly Case[] = [
   {
-    name: "a created run has epoch 1, waits for a worker, and is due when it may begin",
+    name: "a created run is pending with epoch 1 and due at its start time",
     run: async (t) => {
       await t.applied(create("r", { tags: ["a", "b"], startAt: T0 + 5 }));
       t.expect(await t.run("r")).toEqual({
@@ -49,7 +49,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "a run created with an owner runs at once and is due to nobody",
+    name: "a run created with an owner is running and is not claimable",
     run: async (t) => {
       await t.owned("r");
       t.expect(await t.run("r")).toMatchObject({
@@ -63,7 +63,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "an id that another call took is refused, with the status and epoch of the run that has it",
+    name: "a create of an existing id is refused with the status and epoch of the existing run",
     run: async (t) => {
       await t.owned("r");
       const refused = { kind: "refused", reason: "exists", status: "running", epoch: 1 };
@@ -72,7 +72,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that is not there can neither be appended to nor controlled",
+    name: "an append to a missing run and a control of a missing run are refused",
     run: async (t) => {
       const refused = { kind: "refused", reason: "notFound" };
       t.expect(await t.answer(append("r", { records: [record(1)] }))).toEqual(refused);
@@ -81,7 +81,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "a terminal run takes no record, no state and no control",
+    name: "a terminal run refuses records, states and controls",
     run: async (t) => {
       await t.completed("r");
       const before = await t.snapshot("r");
@@ -94,7 +94,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "a decision that rests on an inbox that has moved on is refused and changes nothing",
+    name: "an append decided on an outdated inbox is refused and changes nothing",
     run: async (t) => {
       await t.owned("r");
       await t.sendUnawaited("r", "m1");
@@ -107,7 +107,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "a decision that rests on a deadline is refused before it, by the store's clock",
+    name: "an append with notBefore is refused until the store's clock reaches that time",
     run: async (t) => {
       await t.owned("r");
       const timedOut = append("r", { records: [record(1, { outcome: "timedOut" })], notBefore: T0 + 10 });
@@ -119,7 +119,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "a refused transition harms no neighbour in its batch",
+    name: "a refused transition does not affect the other transitions of its batch",
     run: async (t) => {
       await t.owned("a", "b");
       const { answers } = await t.commit(
@@ -138,7 +138,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "the transitions of a batch see each other's effects, in order",
+    name: "each transition of a batch is decided on the effects of the earlier ones",
     run: async (t) => {
       const { answers } = await t.commit(
         append("r", { records: [record(1)] }),
@@ -158,7 +158,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "records may follow in the batch that has started their run by a post",
+    name: "records of a run are accepted in the batch whose post starts the run",
     run: async (t) => {
       await t.owned("r");
       const start = { kind: "start" as const, run: newRun("child") };
@@ -167,13 +167,13 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "an empty batch has no answers",
+    name: "an empty batch returns no answers",
     run: async (t) => {
       t.expect(await t.commit()).toEqual({ answers: [], wakes: [] });
     },
   },
   {
-    name: "a batch of 1,000 records of one run and one of 1,000 runs are whole",
+    name: "a batch of 1,000 records of one run and records of 1,000 other runs is stored completely",
     run: async (t) => {
       const ids = Array.from({ length: 1000 }, (_, index) => `r${index}`);
       await t.owned("long", ...ids);
@@ -187,7 +187,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "a state without a wait leaves the run running and due to nobody",
+    name: "a running state without a wait clears the deadline of the run",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { state: { status: "running", wait: wait({ until: T0 + 9 }), inboxSeen: 0 } }));
@@ -197,7 +197,7 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
-    name: "posts to a run that is terminal or missing are answered, not thrown",
+    name: "posts to a terminal or missing run are answered without an error",
     run: async (t) => {
       await t.completed("r");
       t.expect(await t.posted(message("none", "m"))).toEqual({ kind: "targetNotFound" });

@@ -1,6 +1,6 @@
 import type { Store } from "../../store/store.ts";
 
-/** The part of a test runner that the suite needs; vitest, jest and `node:test` with an expect library all have it. */
+/** The part of a test runner that the suite needs. vitest, jest, and `node:test` with an expect library all provide it. */
 export interface Harness {
   describe(name: string, body: () => void): void;
   it(name: string, body: () => Promise<void>, timeoutMs?: number): void;
@@ -13,11 +13,11 @@ export type Expect = (actual: unknown) => {
   toMatchObject(expected: object): void;
 };
 
-/** A store to try, over data of its own that nothing else uses. */
+/** A store under test, over data that nothing else uses. */
 export interface ContractSubject {
-  /** Not opened yet. */
+  /** Must not be open yet. */
   readonly store: Store;
-  /** Another store over the same data, not opened yet, as another process would have it. Left out where there is none. */
+  /** Creates another store over the same data, not open yet, as another process would. Omit it if the data cannot be shared. */
   readonly another?: () => Store;
   /** Called at the end, after the stores are closed. */
   readonly dispose?: () => Promise<void>;

@@ -20,8 +20,8 @@ import type { Case, Trial } from "./trial.ts";
 
 const REOPENED = { status: "reopened", at: T0, version: null, undo: "none" } as const;
 
-/** What an operator did, as the journal tells it. */
-function act(over: Partial<NewRecord> = {}): NewRecord {
+/** The record of an operator action. */
+function operatorRecord(over: Partial<NewRecord> = {}): NewRecord {
   const { seq: _, ...rest } = record(1, { location: "~", kind: "operator", detail: "rewind", attempts: 0 });
   return { ...rest, ...over };
 }
@@ -31,9 +31,9 @@ function entry(id: string, over: Partial<InboxEntry> = {}): Omit<InboxEntry, "n"
   return { ...fixed, id, name: "approve", value: `"${id}"`, ...over };
 }
 
-/** A rewind that has seen nothing in particular. */
+/** A rewind without a condition on the journal. */
 function rewind(runId: string, journal: Partial<JournalChange>, over: Partial<Control> = {}): Control {
-  const change = { seen: null, cutAfter: null, add: [act()], restore: [], ...journal };
+  const change = { seen: null, cutAfter: null, add: [operatorRecord()], restore: [], ...journal };
   return control(runId, { state: REOPENED, controlId: "rewind", journal: change, ...over });
 }
 
@@ -44,7 +44,7 @@ async function locations(t: Trial, id: string): Promise<string[]> {
 
 export const historyCases: readonly Case[] = [
   {
-    name: "an event that a run left behind when it ended comes to it again when it was reopened, as pending or as emitted",
+    name: "an unreceived event of an ended run is delivered to the run again after it is reopened",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { state: suspended({ topics: ["news"] }) }));
@@ -64,7 +64,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a cut drops the records after its seq, and what is added follows those that are left",
+    name: "a cut deletes the records after its seq, and added records follow the remaining ones",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: records(1, 4) }));
@@ -78,7 +78,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a cut before the first record leaves what is added alone, also in a later generation",
+    name: "a cut before the first record of a generation leaves only the added records",
     run: async (t) => {
       await t.owned("r");
       const state: RunState = { status: "continued", workflow: "order", version: 1, input: null, baseSeq: 3, at: T0 };
@@ -90,7 +90,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "the owner is fenced by a rewind, whatever it sends",
+    name: "a rewind fences every append of the previous owner",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: records(1, 2) }));
@@ -102,7 +102,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a terminal run is reopened: it has no end and no outcome, and is claimed; nothing else may be made of it",
+    name: "a reopened run has no end and no outcome and is claimable, and a terminal run accepts no other control",
     run: async (t) => {
       for (const status of ["completed", "failed", "cancelled"] as const) {
         await t.owned(status);
@@ -120,7 +120,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a change that rests on what the run was is refused when the journal or the status is another",
+    name: "a rewind with `seen` is refused if the last seq or the status of the run differs",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: records(1, 2) }));
@@ -140,7 +140,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "sent again it answers as before and changes nothing, also when the run was claimed since",
+    name: "a resent rewind gets the same answer and changes nothing, even if the run was claimed since",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: records(1, 3) }));
@@ -157,7 +157,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "what was received is laid back once, before what lies in the inbox, and is known by its id",
+    name: "a rewind returns received messages to the inbox once, ahead of the unreceived ones",
     run: async (t) => {
       await t.owned("r");
       await t.applied({ kind: "post", post: message("r", "taken") }, { kind: "post", post: message("r", "open") });
@@ -173,7 +173,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "an event that is laid back and left behind goes to its topic again",
+    name: "an event that a rewind returned to the inbox goes back to its topic when the run ends",
     run: async (t) => {
       await t.waiting("r", { topics: ["news"] });
       t.expect(await t.posted(event("news", "e"))).toEqual({ kind: "delivered", runs: 1 });
@@ -186,7 +186,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a suspended run that is rewound waits for nothing, and gets no event",
+    name: "a rewind removes the wait of a suspended run, so that it receives no event",
     run: async (t) => {
       await t.waiting("r", { topics: ["news"], messages: ["approve"], until: T0 + 5 });
       await t.applied(rewind("r", { cutAfter: 0 }));
@@ -195,7 +195,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a cut takes the snapshot with it; a change without one leaves it",
+    name: "a rewind deletes the snapshot only if it cuts the journal",
     run: async (t) => {
       await t.owned("r");
       const put = document("snapshot", "r", { runId: "r", attributes: { a: "1" } });
@@ -207,7 +207,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a reopened run has the version that it is given",
+    name: "a reopened run has the version given by the rewind",
     run: async (t) => {
       await t.owned("r");
       await t.applied(rewind("r", {}, { state: { status: "reopened", at: T0, version: 7, undo: "none" } }));
@@ -215,7 +215,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a reopened run has to undo what it is said to: one that was stopped to undo it goes on working",
+    name: "a rewind sets the undo state of the run, and a compensating run becomes running",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: [record(1)], undo: "some" }));
@@ -228,7 +228,7 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "posts of a rewind are delivered with it",
+    name: "a rewind delivers its posts",
     run: async (t) => {
       await t.owned("r", "child");
       await t.applied(rewind("r", {}, { posts: [message("child", "m")] }));
@@ -236,10 +236,10 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a run is created with a history and an inbox; created again it is the same run",
+    name: "a create with a history and an inbox is applied once when it is resent",
     run: async (t) => {
       const history = {
-        records: [act({ location: "a" }), act({ location: "b" })],
+        records: [operatorRecord({ location: "a" }), operatorRecord({ location: "b" })],
         inbox: [entry("m")],
         undo: "some" as const,
       };
@@ -259,19 +259,19 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that is started by a post may have a history too",
+    name: "a run that is started by a post can have a history",
     run: async (t) => {
       await t.owned("r");
-      const history = { records: [act({ location: "a" })], inbox: [], undo: "none" as const };
+      const history = { records: [operatorRecord({ location: "a" })], inbox: [], undo: "none" as const };
       await t.applied(append("r", { records: [record(1)], posts: [{ kind: "start", run: newRun("copy"), history }] }));
       t.expect(await locations(t, "copy")).toEqual(["1 a"]);
     },
   },
   {
-    name: "a run that was elsewhere before goes on where it had come to, and may be given its end with it",
+    name: "an imported run continues after its last seq, and can be imported with its end",
     run: async (t) => {
       const life = { startedAt: T0 - 500, generation: 3, baseSeq: 40, seqs: [41, 52] };
-      const records = [act({ location: "a" }), act({ location: "b" })];
+      const records = [operatorRecord({ location: "a" }), operatorRecord({ location: "b" })];
       const history = { records, inbox: [], undo: "none" as const, life };
       await t.applied({ kind: "create", run: newRun("r", { input: `"${"long ".repeat(500)}"` }), history });
       t.expect(await locations(t, "r")).toEqual(["41 a", "52 b"]);
@@ -280,8 +280,8 @@ export const historyCases: readonly Case[] = [
       t.expect((await t.run("r")).input?.length).toBe(2_502);
       await t.applied(append("r", { epoch: 2, records: [record(53)], state: suspended({}, 0) }));
       t.expect(await t.seqs("r")).toEqual([41, 52, 53]);
-      const unbegun = { startedAt: null, generation: 0, baseSeq: 0, seqs: [1, 2] };
-      await t.applied({ kind: "create", run: newRun("ended"), history: { ...history, life: unbegun } });
+      const notStarted = { startedAt: null, generation: 0, baseSeq: 0, seqs: [1, 2] };
+      await t.applied({ kind: "create", run: newRun("ended"), history: { ...history, life: notStarted } });
       await t.applied(control("ended", { state: completed(), controlId: "import" }));
       t.expect(await t.run("ended")).toMatchObject({ status: "completed", startedAt: null, generation: 0 });
       const bare = { ...history, records: [], life: { ...life, seqs: [] } };

@@ -22,24 +22,24 @@ const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
   ["guards", guardCases],
   ["the journal", journalCases],
   ["fences", fenceCases],
-  ["sent again", resubmissionCases],
+  ["resent transitions", resubmissionCases],
   ["history", historyCases],
-  ["code in transactions", transactionCases],
+  ["user code in transactions", transactionCases],
   ["messages and children", messageCases],
   ["events", eventCases],
   ["claims and time", claimCases],
   ["workers", workerCases],
-  ["undoing", undoCases],
+  ["compensation", undoCases],
   ["retention", retentionCases],
   ["dead letters", letterCases],
   ["documents", documentCases],
-  ["documents that are open", openDocumentCases],
+  ["open documents", openDocumentCases],
   ["text and size", textCases],
   ["reading", readingCases],
 ];
 
 /**
- * Tries a store against everything that the engine relies on. Each case gets a store of its own.
+ * Tests a store against everything that the engine relies on. Each case gets a separate store.
  *
  * ```ts
  * import { describe, expect, it } from "vitest";
@@ -51,15 +51,15 @@ export function storeContract(name: string, factory: StoreFactory, harness: Harn
   describe(`the ${name} store`, () => {
     for (const [group, cases] of GROUPS) {
       describe(group, () => {
-        for (const { name: sentence, run } of cases) {
-          it(sentence, async () => tryCase(await factory(), expect, run));
+        for (const { name: title, run } of cases) {
+          it(title, async () => runCase(await factory(), expect, run));
         }
       });
     }
   });
 }
 
-async function tryCase(subject: ContractSubject, expect: Harness["expect"], run: Case["run"]): Promise<void> {
+async function runCase(subject: ContractSubject, expect: Harness["expect"], run: Case["run"]): Promise<void> {
   const world = manualWorld();
   const stores: Store[] = [];
   const open = async (store: Store): Promise<Store> => {

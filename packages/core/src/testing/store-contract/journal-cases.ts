@@ -3,7 +3,7 @@ import type { Case } from "./trial.ts";
 
 export const journalCases: readonly Case[] = [
   {
-    name: "what an append trims is gone, with what it wrote itself; the rest stays, and the next record follows the newest",
+    name: "an append deletes the trimmed records, including its own, and the next record follows the newest seq",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: records(1, 4) }));
@@ -21,7 +21,7 @@ export const journalCases: readonly Case[] = [
     },
   },
   {
-    name: "an append that trims its own first record, sent again, is known",
+    name: "a resent append is recognized even if it trimmed its own first record",
     run: async (t) => {
       await t.owned("r");
       const transition = append("r", { records: records(1, 3), trim: [{ from: 1, to: 2 }] });
@@ -31,7 +31,7 @@ export const journalCases: readonly Case[] = [
     },
   },
   {
-    name: "records are read by their place, from either end, and those of an operator are told apart, if at all, as they are among them",
+    name: "records are read by index from both ends, and `acts` contains exactly the operator records",
     run: async (t) => {
       await t.owned("r");
       const written = Array.from({ length: 5_000 }, (_, index) =>
@@ -44,13 +44,13 @@ export const journalCases: readonly Case[] = [
         t.expect(read).toEqual(written.slice(afterSeq));
         for (const index of [0, 5, read.length - 1, -1, -read.length, read.length, -read.length - 1])
           t.expect(loaded?.records.at(index)).toEqual(read.at(index));
-        const acts = read.filter(({ kind }) => kind === "operator");
-        t.expect(loaded?.acts ?? acts).toEqual(acts);
+        const operatorRecords = read.filter(({ kind }) => kind === "operator");
+        t.expect(loaded?.operatorRecords ?? operatorRecords).toEqual(operatorRecords);
       }
     },
   },
   {
-    name: "an append that is refused trims nothing",
+    name: "a refused append trims nothing",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: records(1, 3) }));

@@ -2,15 +2,15 @@ import type { Transition } from "../../model/transition.ts";
 import { append, completed, document, event, message, post, records, T0 } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
-const letter = (letterId: string, again: Extract<Transition, { kind: "letter" }>["post"]): Transition => ({
+const letter = (letterId: string, replayed: Extract<Transition, { kind: "letter" }>["post"]): Transition => ({
   kind: "letter",
   letterId,
-  post: again,
+  post: replayed,
 });
 
 export const letterCases: readonly Case[] = [
   {
-    name: "a dead letter is shown, listed and removed",
+    name: "a dead letter is read by id, listed and removed",
     run: async (t) => {
       await t.applied(post(message("none", "m", { from: "x", name: "pay" })));
       const shown = {
@@ -32,7 +32,7 @@ export const letterCases: readonly Case[] = [
     },
   },
   {
-    name: "a replayed message wakes the run that waits for it",
+    name: "a replayed dead letter wakes the run that waits for its message",
     run: async (t) => {
       await t.applied(post(message("r", "m", { from: "x" })));
       await t.waiting("r", { messages: ["approve"] });
@@ -43,7 +43,7 @@ export const letterCases: readonly Case[] = [
     },
   },
   {
-    name: "a replayed event meets a waiter, under the id it had or another",
+    name: "a replayed event is delivered to a waiter, under its old id or a new one",
     run: async (t) => {
       for (const id of ["e1", "e2"]) await t.applied(post(event("t", id, { pendingMax: 0 })));
       await t.waiting("a", { topics: ["t"] });
@@ -57,7 +57,7 @@ export const letterCases: readonly Case[] = [
     },
   },
   {
-    name: "a replayed message whose target has ended is a dead letter again",
+    name: "a replayed message becomes a dead letter again if its target has ended",
     run: async (t) => {
       await t.completed("r");
       const undeliverable = message("r", "m", { onTargetTerminated: "deadLetter" });
@@ -68,7 +68,7 @@ export const letterCases: readonly Case[] = [
     },
   },
   {
-    name: "messages of one id to different runs, and an event of that id, are different letters",
+    name: "messages with one id to different runs and an event with that id are separate dead letters",
     run: async (t) => {
       const ids: [string, string][] = [
         ["a/b", "c"],
@@ -88,7 +88,7 @@ export const letterCases: readonly Case[] = [
 
 export const documentCases: readonly Case[] = [
   {
-    name: "documents are put, replaced, removed and found by kind, id and attributes",
+    name: "documents are created, replaced, removed and found by kind, id and attributes",
     run: async (t) => {
       const tasks = ["t1", "t2", "t3"].map((id, index) =>
         document("task", id, { runId: "r", attributes: { a: index < 2 ? "ann" : "bob", d: String(index) } }),
@@ -113,7 +113,7 @@ export const documentCases: readonly Case[] = [
     },
   },
   {
-    name: "documents are written in the run's own commit, or not at all",
+    name: "documents of an append are written only if the append is applied",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { documents: [{ put: document("task", "t1", { runId: "r" }) }] }));

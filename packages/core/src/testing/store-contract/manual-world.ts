@@ -1,6 +1,6 @@
 import type { StoreWorld } from "../../store/store.ts";
 
-/** A world whose clock moves when it is told to. */
+/** A world whose clock moves only by `advance`. */
 export class ManualWorld implements StoreWorld {
   #now: number;
   readonly #callbacks = new Set<() => void>();
@@ -24,7 +24,7 @@ export class ManualWorld implements StoreWorld {
     };
   }
 
-  /** Calls back everyone who asked to be called repeatedly. */
+  /** Calls every callback that was registered with `every`. */
   tick(): void {
     for (const callback of [...this.#callbacks]) callback();
   }

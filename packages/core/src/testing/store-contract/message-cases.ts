@@ -16,14 +16,14 @@ import {
 } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
-/** In which order runs are woken is nobody's business. */
+/** Sorts wake-ups by run, because a store may return them in any order. */
 function byRun(wakes: readonly Wake[]): readonly Wake[] {
   return [...wakes].sort((left, right) => (left.runId < right.runId ? -1 : 1));
 }
 
 export const messageCases: readonly Case[] = [
   {
-    name: "a message that the run waits for makes it ready and tells its owner",
+    name: "a message that a run waits for makes the run ready and wakes its owner",
     run: async (t) => {
       await t.waiting("r", { messages: ["approve"], until: T0 + 1000 });
       t.world.advance(10);
@@ -35,7 +35,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "a wake-up brings what came with it, numbered, so that one who has seen the rest needs to read nothing",
+    name: "a wake-up contains the new inbox entries with their numbers",
     run: async (t) => {
       await t.waiting("r", { messages: ["go"] });
       const { wakes } = await t.commit(
@@ -57,7 +57,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "a message that the run does not wait for lies in its inbox and wakes nobody",
+    name: "a message that a run does not wait for is queued in its inbox without a wake-up",
     run: async (t) => {
       await t.waiting("r", { messages: ["other"], until: T0 + 1000 });
       const { answers, wakes } = await t.commit(post(message("r", "m")));
@@ -79,7 +79,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "a message sent before the run waits makes it ready when it suspends",
+    name: "a message sent before the wait makes the run ready when it suspends",
     run: async (t) => {
       await t.owned("r");
       t.expect(await t.posted(message("r", "m"))).toEqual({ kind: "queued" });
@@ -89,7 +89,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "what the run has seen does not wake it when it suspends",
+    name: "a message that the run has seen does not wake it when it suspends",
     run: async (t) => {
       await t.owned("r");
       await t.sendUnawaited("r", "m");
@@ -99,7 +99,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "a message before or after the suspension, in one batch or in two, always finds the run ready",
+    name: "a message makes the run ready whether it is sent before or after the suspension, in the same batch or another",
     run: async (t) => {
       await t.owned("a", "b", "c", "d");
       const suspend = (id: string) => append(id, { state: suspended({ messages: ["approve"] }) });
@@ -114,7 +114,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "of a message and a decision that did not see it, the guard refuses the decision",
+    name: "a timeout decided before a message arrived is refused",
     run: async (t) => {
       await t.waiting("r", { messages: ["approve"], until: T0 + 10 });
       t.world.advance(10);
@@ -130,7 +130,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "messages arrive in order and each is received once",
+    name: "messages are received once each, in the order in which they were sent",
     run: async (t) => {
       await t.owned("r");
       for (let n = 1; n <= 5; n += 1) await t.posted(message("r", `m${n}`, { value: null, name: n % 2 ? "a" : "b" }));
@@ -138,11 +138,21 @@ export const messageCases: readonly Case[] = [
       await t.applied(append("r", { records: [record(1), record(2)], taken: [1, 4] }));
       t.expect(await t.inboxIds("r")).toEqual(["m2", "m3", "m5"]);
       t.expect((await t.store.load("r"))?.inbox.map((entry) => entry.n)).toEqual([2, 3, 5]);
+      for (const [after, left] of [
+        [0, [2, 3, 5]],
+        [1, [2, 3, 5]],
+        [2, [3, 5]],
+        [4, [5]],
+        [5, []],
+        [9, []],
+      ] as const) {
+        t.expect((await t.store.load("r", 0, after))?.inbox.map((entry) => entry.n)).toEqual(left);
+      }
       t.expect((await t.run("r")).inboxLast).toBe(5);
     },
   },
   {
-    name: "leftovers of a run that ends go by each message's own policy",
+    name: "unreceived messages of an ended run follow their own onTargetTerminated policy",
     run: async (t) => {
       await t.owned("r");
       await t.applied(
@@ -173,7 +183,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "messages to a run that has ended follow their policy, and those of a run become dead letters",
+    name: "messages to an ended run follow their policy, and messages from a run become dead letters",
     run: async (t) => {
       await t.completed("r");
       const ended = { kind: "targetTerminated", status: "completed" };
@@ -188,7 +198,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "a cancel makes every open run ready: running, suspended, paused and pending",
+    name: "a cancel makes a running, suspended, paused or pending run ready",
     run: async (t) => {
       await t.owned("running");
       await t.waiting("suspended", { until: T0 + 1000 });
@@ -208,7 +218,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "the end of a child wakes a parent that waits for children, and only such a one",
+    name: "the end of a child wakes its parent only if the parent waits for children",
     run: async (t) => {
       await t.waiting("parent", { children: true });
       await t.waiting("busy", { messages: ["x"] });
@@ -236,7 +246,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "a message, a child and an event of one id are three entries",
+    name: "a message, a child end and an event with one id are separate inbox entries",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"] });
       await t.owned("x");
@@ -248,7 +258,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "starting a child is idempotent, and a child that is due is told of",
+    name: "a child start is idempotent, and wakes a worker only if the child is due",
     run: async (t) => {
       await t.owned("p", "q");
       const start = {
@@ -264,7 +274,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "closing a run asks its open children to cancel, as their policy says",
+    name: "the end of a parent cancels its open children if their policy is cancel",
     run: async (t) => {
       await t.owned("p");
       const child = (id: string, onClose: "cancel" | "abandon") =>
@@ -282,7 +292,7 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that works while a branch of it waits is told of what the branch waits for",
+    name: "a message that a branch waits for wakes the run while another branch is running",
     run: async (t) => {
       await t.owned("r");
       await t.applied(

@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.ts";
 import { workflows } from "./builders.ts";
 import type { StoreAction } from "./store-actions.ts";
 
-/** Does it, and gives what the store answered. Time is the world's to move. */
+/** Performs an action and returns the answer of the store. The caller performs `advance` on its world. */
 export async function perform(store: Store, action: StoreAction): Promise<unknown> {
   switch (action.kind) {
     case "commit":
@@ -13,23 +13,25 @@ export async function perform(store: Store, action: StoreAction): Promise<unknow
     case "claim":
       return store.claim(action.request);
     case "heartbeat":
-      return sortedOwned(await store.heartbeat(action.worker, action.leaseMs, workflows("order", "other")));
+      return sortedOwned(
+        await store.heartbeat(action.worker, action.leaseMs, workflows("order", "other"), action.lapsed),
+      );
     case "retire":
       return store.retire(action.worker);
     case "prune":
       return store.prune(action.request);
-    case "look":
+    case "read":
       return sortedOwned({
         owned: await store.ownedRunning(action.worker),
         due: await store.dueRuns(action.worker, 100),
         next: await store.nextDueAt(action.worker, workflows("order", "other")),
       });
-    case "pass":
+    case "advance":
       return null;
   }
 }
 
-/** In which order they are told is nobody's business. */
+/** Sorts the owned runs, because a store may return them in any order. */
 function sortedOwned<Answer extends { readonly owned: readonly OwnedRun[] }>(answer: Answer): Answer {
   return { ...answer, owned: [...answer.owned].sort((left, right) => (left.id < right.id ? -1 : 1)) };
 }
@@ -46,7 +48,7 @@ interface StoreDump {
   readonly workers: readonly unknown[];
 }
 
-/** Everything that can be read of a store, the same for every store that holds the same. */
+/** Reads everything that a store returns. Stores with the same data give the same dump. */
 export async function dumpStore(store: Store): Promise<StoreDump> {
   const { reader } = store;
   const runs = await allPages((cursor) => reader.list({ limit: 50, ...cursor }));

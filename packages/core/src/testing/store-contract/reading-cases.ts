@@ -34,13 +34,13 @@ async function readAll<Item>(
 async function codeOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;
-    return "nothing was thrown";
+    return "no error";
   } catch (error) {
     return error instanceof PawlError ? error.code : String(error);
   }
 }
 
-/** A hint may come late: that many reads are enough for one. */
+/** A hint may be late: the maximum number of reads before the case fails. */
 const HINT_ROUNDS = 1_000;
 
 const letters = (count: number) =>
@@ -52,7 +52,7 @@ async function ids(t: Trial, query: object): Promise<string[]> {
 
 export const readingCases: readonly Case[] = [
   {
-    name: "runs are listed the newest first, by time and then by id",
+    name: "runs are listed newest first, by creation time and then by id",
     run: async (t) => {
       await t.applied(create("b"), create("c", { createdAt: T0 - 1 }), create("a"), create("d", { createdAt: T0 + 1 }));
       t.expect(await ids(t, {})).toEqual(["d", "b", "a", "c"]);
@@ -60,7 +60,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "runs created while one pages appear on no later page, and none is skipped or seen twice",
+    name: "runs created while a list is read page by page appear on no later page, and no run is skipped or repeated",
     run: async (t) => {
       await t.applied(...Array.from({ length: 10 }, (_, n) => create(`r${n}`, { createdAt: T0 + (n >> 1) })));
       const pages = await readAll(
@@ -76,7 +76,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "runs are found by status, workflow, tag and time, and counted likewise",
+    name: "runs are listed and counted by status, workflow, tag and creation time",
     run: async (t) => {
       await t.applied(
         create("a", { tags: ["x", "y"], owner: "w" }),
@@ -109,7 +109,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "a journal of 10,000 records is read in parts, and part of it is loaded",
+    name: "a journal of 10,000 records is read and loaded in parts",
     run: async (t) => {
       await t.owned("r", "other");
       for (let first = 1; first <= 10_000; first += 1000) {
@@ -126,7 +126,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "the last records of a journal are read from the newest down",
+    name: "the last records of a journal are read newest first",
     run: async (t) => {
       await t.owned("r", "empty");
       await t.applied(append("r", { records: records(1, 5) }));
@@ -137,7 +137,7 @@ export const readingCases: readonly Case[] = [
       t.expect(await last(0, 10)).toEqual([5, 4, 3, 2, 1]);
       t.expect(await last(5, 10)).toEqual([]);
       t.expect(await t.store.reader.journal("empty", { afterSeq: 0, limit: 1, newestFirst: true })).toEqual([]);
-      t.expect(await t.store.reader.journal("nobody", { afterSeq: 0, limit: 1, newestFirst: true })).toEqual([]);
+      t.expect(await t.store.reader.journal("none", { afterSeq: 0, limit: 1, newestFirst: true })).toEqual([]);
     },
   },
   {
@@ -158,7 +158,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "dead letters are listed the newest first, and letters that come or go meanwhile disturb no page",
+    name: "dead letters are listed newest first, and letters added or removed meanwhile do not affect later pages",
     run: async (t) => {
       await t.applied(...letters(7));
       const pages = await readAll(
@@ -177,7 +177,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "documents are listed by id in pages, and new ones disturb no page",
+    name: "documents are listed by id in pages, and documents added meanwhile repeat no document",
     run: async (t) => {
       const put = (id: string) => ({ put: document("k", id, { attributes: { a: "x" } }) });
       await t.applied({ kind: "documents", documents: ["b", "d", "f", "h"].map(put) });
@@ -189,13 +189,13 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "a cursor that the list did not make is refused with a code",
+    name: "a cursor of another list is rejected with CURSOR_INVALID",
     run: async (t) => {
       await t.applied(create("a"), create("b"), ...letters(2));
       const { reader } = t.store;
       const { cursor } = await reader.list({ limit: 1 });
       const foreign = (await reader.deadLetters({ limit: 1 })).cursor;
-      if (cursor === null || foreign === null) throw new Error("there is one page only");
+      if (cursor === null || foreign === null) throw new Error("the list has only one page");
       for (const wrong of ["", "nonsense", "e30", `${cursor}x`.slice(3), foreign]) {
         t.expect(await codeOf(reader.list({ limit: 1, cursor: wrong }))).toBe("CURSOR_INVALID");
       }
@@ -205,7 +205,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "what is not there reads as nothing",
+    name: "missing rows are read as null or as empty lists",
     run: async (t) => {
       const { reader } = t.store;
       t.expect(await reader.get("none")).toBe(null);
@@ -218,7 +218,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "another store over the same data sees what was committed, is told of it, and is fenced by it",
+    name: "another store over the same data reads the commits and receives a hint",
     run: async (t) => {
       if (t.another === null) return;
       const other = await t.another();

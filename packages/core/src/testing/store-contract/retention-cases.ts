@@ -5,7 +5,7 @@ const ALL = { runsEndedBefore: T0 + 1_000_000, receivedBefore: null, limit: 100 
 
 export const retentionCases: readonly Case[] = [
   {
-    name: "a run that ended long ago goes with its journal, inbox and documents",
+    name: "pruning deletes a run with its journal, inbox and documents",
     run: async (t) => {
       await t.owned("r");
       await t.sendUnawaited("r", "m");
@@ -25,12 +25,12 @@ export const retentionCases: readonly Case[] = [
       );
       t.expect(await t.store.reader.document("task", "t1")).toBe(null);
       t.expect(await t.posted(message("r", "m2"))).toEqual({ kind: "targetNotFound" });
-      await t.applied(create("r", { owner: "w", startId: "anew" }), append("r", { records: [record(1)] }));
+      await t.applied(create("r", { owner: "w", startId: "second" }), append("r", { records: [record(1)] }));
       t.expect(await t.seqs("r")).toEqual([1]);
     },
   },
   {
-    name: "a run that is gone is in no list and no count",
+    name: "a pruned run appears in no list and no count",
     run: async (t) => {
       await t.applied(create("r", { owner: "w", workflow: "gone", tags: ["x"] }), append("r", { state: completed() }));
       t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 1 });
@@ -38,15 +38,15 @@ export const retentionCases: readonly Case[] = [
         t.expect(await t.store.reader.count(query)).toBe(0);
         t.expect(await t.store.reader.list({ ...query, limit: 5 })).toEqual({ items: [], cursor: null });
       }
-      await t.applied(create("r", { startId: "anew" }));
+      await t.applied(create("r", { startId: "second" }));
       t.expect(await t.store.reader.count({ tag: "x" })).toBe(0);
     },
   },
   {
-    name: "a run of the id of one that is gone has had no event, however many the other had",
+    name: "a new run with the id of a pruned run receives events that the pruned run received",
     run: async (t) => {
       await t.posted(event("t", "e", { consume: "all" }));
-      for (const startId of ["first", "anew"]) {
+      for (const startId of ["first", "second"]) {
         await t.waiting("r", { topics: ["t"] }, { startId });
         t.expect(await t.inboxIds("r")).toEqual(["event:e"]);
         await t.applied(append("r", { turn: 2, taken: [1], state: completed() }));
@@ -55,7 +55,7 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that is not terminal stays, however old",
+    name: "pruning keeps runs that are not terminal, however old",
     run: async (t) => {
       await t.applied(create("pending"));
       await t.owned("running", "paused");
@@ -66,7 +66,7 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
-    name: "live ancestry stays: neither the ended children of an open parent go, nor the ended parents of an open child",
+    name: "pruning keeps the ended children of an open parent and the ended parents of an open child",
     run: async (t) => {
       const child = (id: string, runId: string) =>
         create(id, { owner: "w", parent: { runId, location: id, onClose: "abandon" } });
@@ -79,7 +79,7 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
-    name: "what an open run has below it stays, however deep, and goes when that run has been continued since",
+    name: "pruning keeps all descendants of an open run, except those of an earlier generation",
     run: async (t) => {
       const below = (id: string, runId: string) =>
         create(id, { owner: "w", createdAt: t.world.now(), parent: { runId, location: id, onClose: "cancel" } });
@@ -98,31 +98,31 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
-    name: "dead letters from before the asked time go, the oldest first, a bounded number",
+    name: "pruning deletes dead letters older than lettersBefore, oldest first, at most `limit` per call",
     run: async (t) => {
       for (const id of ["a", "b", "c", "d"]) {
-        await t.posted(message("nobody", id, { from: "r" }));
+        await t.posted(message("missing", id, { from: "r" }));
         t.world.advance(1);
       }
-      const nothing = { runsEndedBefore: null, receivedBefore: null };
+      const base = { runsEndedBefore: null, receivedBefore: null };
       const ids = async () => (await t.store.reader.deadLetters({ limit: 10 })).items.map(({ id }) => id);
-      t.expect(await t.store.prune({ ...nothing, limit: 10 })).toMatchObject({ letters: 0, done: true });
-      t.expect(await t.store.prune({ ...nothing, lettersBefore: T0, limit: 10 })).toMatchObject({ letters: 0 });
-      t.expect(await t.store.prune({ ...nothing, lettersBefore: T0 + 3, limit: 2 })).toMatchObject({
+      t.expect(await t.store.prune({ ...base, limit: 10 })).toMatchObject({ letters: 0, done: true });
+      t.expect(await t.store.prune({ ...base, lettersBefore: T0, limit: 10 })).toMatchObject({ letters: 0 });
+      t.expect(await t.store.prune({ ...base, lettersBefore: T0 + 3, limit: 2 })).toMatchObject({
         letters: 2,
         done: false,
       });
-      t.expect(await ids()).toEqual(["nobody//d", "nobody//c"]);
-      t.expect(await t.store.prune({ ...nothing, lettersBefore: T0 + 3, limit: 2 })).toMatchObject({
+      t.expect(await ids()).toEqual(["missing//d", "missing//c"]);
+      t.expect(await t.store.prune({ ...base, lettersBefore: T0 + 3, limit: 2 })).toMatchObject({
         letters: 1,
         done: true,
       });
-      t.expect(await ids()).toEqual(["nobody//d"]);
-      t.expect(await t.store.prune({ ...nothing, lettersBefore: null, limit: 2 })).toMatchObject({ letters: 0 });
+      t.expect(await ids()).toEqual(["missing//d"]);
+      t.expect(await t.store.prune({ ...base, lettersBefore: null, limit: 2 })).toMatchObject({ letters: 0 });
     },
   },
   {
-    name: "pruning is bounded and says when there is more",
+    name: "pruning deletes at most `limit` runs per call and returns whether it is done",
     run: async (t) => {
       for (const id of ["a", "b", "c"]) await t.completed(id);
       t.expect(await t.store.prune({ ...ALL, limit: 2 })).toMatchObject({ runs: 2, done: false });
@@ -130,7 +130,7 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
-    name: "only runs of the asked statuses go",
+    name: "pruning deletes only runs of the requested statuses",
     run: async (t) => {
       await t.completed("a");
       await t.owned("b");
@@ -140,7 +140,7 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
-    name: "received entries are forgotten, those that lie there still are not",
+    name: "pruning deletes received inbox entries and keeps unreceived ones",
     run: async (t) => {
       await t.owned("r");
       for (const id of ["m1", "m2"]) await t.sendUnawaited("r", id);
@@ -158,7 +158,7 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
-    name: "events that are over are forgotten; those pending, and those in an inbox, are not",
+    name: "pruning deletes received events and keeps pending events and events in an inbox",
     run: async (t) => {
       await t.waiting("a", { topics: ["t"] });
       await t.posted(event("t", "held"));

@@ -1,19 +1,24 @@
 import type { Run, Undo } from "../../model/run.ts";
 import type { DocumentChange, Post, RunState, Transition } from "../../model/transition.ts";
-import type { ClaimRequest, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, LapsedRun, PruneRequest } from "../../rules/tables.ts";
 import { seededSequence } from "../../runtime/random.ts";
 import type { Store } from "../../store/store.ts";
 import { append, cancel, control, document, event, message, newRun, record, wait } from "./builders.ts";
 
-/** Something that is done to a store, as data, so that the same can be done to another. */
+/** A call of a store as data, so that it can be repeated on another store. */
 export type StoreAction =
   | { readonly kind: "commit"; readonly batch: readonly Transition[] }
   | { readonly kind: "claim"; readonly request: ClaimRequest }
-  | { readonly kind: "heartbeat"; readonly worker: string; readonly leaseMs: number }
+  | {
+      readonly kind: "heartbeat";
+      readonly worker: string;
+      readonly leaseMs: number;
+      readonly lapsed?: readonly LapsedRun[];
+    }
   | { readonly kind: "retire"; readonly worker: string }
   | { readonly kind: "prune"; readonly request: PruneRequest }
-  | { readonly kind: "look"; readonly worker: string }
-  | { readonly kind: "pass"; readonly ms: number };
+  | { readonly kind: "read"; readonly worker: string }
+  | { readonly kind: "advance"; readonly ms: number };
 
 const RUN_IDS = 24;
 const WORKERS = ["w0", "w1", "w2"] as const;
@@ -23,8 +28,8 @@ const TOPICS = ["t0", "t1", "t2"] as const;
 const NAMES = ["approve", "news", "t0"] as const;
 
 /**
- * An endless sequence of random actions: the same seed and the same store give the same. It looks at the store that it is
- * asked about, so that most of what it sends fits, and spoils some of it on purpose.
+ * An endless sequence of random actions. The same seed and the same store give the same actions. It reads the store, so that most
+ * transitions are accepted, and makes some of them invalid on purpose.
  */
 export class StoreActions {
   readonly #next: () => number;
@@ -46,11 +51,22 @@ export class StoreActions {
         request: { worker: this.#pick(WORKERS), workflows, limit: this.#upTo(4), newestFirst: this.#upTo(4) === 1 },
       };
     }
-    if (roll < 0.87) return { kind: "heartbeat", worker: this.#pick(WORKERS), leaseMs: 50 };
+    if (roll < 0.87) return await this.#heartbeat(store);
     if (roll < 0.88) return { kind: "retire", worker: this.#pick(WORKERS) };
     if (roll < 0.89) return { kind: "prune", request: this.#prune(store.now()) };
-    if (roll < 0.94) return { kind: "look", worker: this.#pick(WORKERS) };
-    return { kind: "pass", ms: this.#upTo(40) };
+    if (roll < 0.94) return { kind: "read", worker: this.#pick(WORKERS) };
+    return { kind: "advance", ms: this.#upTo(40) };
+  }
+
+  async #heartbeat(store: Store): Promise<StoreAction> {
+    const action = { kind: "heartbeat", worker: this.#pick(WORKERS), leaseMs: 50 } as const;
+    if (this.#chance(0.5)) return action;
+    const lapsed: LapsedRun[] = [];
+    for (const id of new Set([this.#id(), this.#id(), this.#id()])) {
+      const epoch = (await store.reader.get(id))?.epoch ?? 1;
+      lapsed.push({ id, epoch: epoch - (this.#chance(0.3) ? 1 : 0), isBlameless: this.#chance(0.5) });
+    }
+    return { ...action, lapsed };
   }
 
   async #batch(store: Store): Promise<Transition[]> {
@@ -61,10 +77,10 @@ export class StoreActions {
     return batch;
   }
 
-  /** One run is changed once a batch: what a later change would rest on is not in the store yet. */
+  /** A batch changes a run at most once: the store does not contain the state that a second change would need. */
   async #transition(store: Store, batch: readonly Transition[]): Promise<Transition> {
-    const [again] = this.#sent;
-    if (again !== undefined && this.#chance(0.06) && this.#mayBeSentAgain(again, batch)) return again;
+    const [earlier] = this.#sent;
+    if (earlier !== undefined && this.#chance(0.06) && this.#mayBeResent(earlier, batch)) return earlier;
     const roll = this.#next();
     if (roll < 0.15) return this.#post(store.now());
     if (roll < 0.18) return this.#letter(store);
@@ -90,8 +106,8 @@ export class StoreActions {
     return this.#append(store, run);
   }
 
-  /** One that was refused must not fit later, when the run has moved on: no engine sends such records. */
-  #mayBeSentAgain(transition: Transition, batch: readonly Transition[]): boolean {
+  /** An append that was refused must not become valid after the run changed: no engine sends such records. */
+  #mayBeResent(transition: Transition, batch: readonly Transition[]): boolean {
     if (transition.kind !== "append") return true;
     return (
       !this.#spoiled.has(transition) && !batch.some((other) => "runId" in other && other.runId === transition.runId)
@@ -99,12 +115,12 @@ export class StoreActions {
   }
 
   async #append(store: Store, run: Run): Promise<Transition> {
-    const made = await this.#madeAppend(store, run);
-    if (made.epoch !== run.epoch) this.#spoiled.add(made);
-    return made;
+    const created = await this.#validAppend(store, run);
+    if (created.epoch !== run.epoch) this.#spoiled.add(created);
+    return created;
   }
 
-  async #madeAppend(store: Store, run: Run): Promise<Extract<Transition, { kind: "append" }>> {
+  async #validAppend(store: Store, run: Run): Promise<Extract<Transition, { kind: "append" }>> {
     const now = store.now();
     const loaded = await store.load(run.id, 0);
     const newest = loaded?.records.at(-1)?.seq ?? run.baseSeq;
@@ -222,22 +238,22 @@ export class StoreActions {
     const { items } = await store.reader.deadLetters({ limit: 5 });
     const letter = items.length === 0 ? undefined : this.#pick(items);
     if (letter === undefined) return { kind: "letter", letterId: "none", post: null };
-    const again = event(this.#pick(TOPICS), this.#name("again"), { at: store.now(), expireAt: store.now() + 50 });
-    return { kind: "letter", letterId: letter.id, post: this.#chance(0.5) ? again : null };
+    const replayed = event(this.#pick(TOPICS), this.#name("again"), { at: store.now(), expireAt: store.now() + 50 });
+    return { kind: "letter", letterId: letter.id, post: this.#chance(0.5) ? replayed : null };
   }
 
-  /** Those that are created, marked and revised stay with one run: which one, their ids say. */
+  /** A document that is created, marked and revised belongs to one run, whose id its own id contains. */
   #documentOf(runId: string) {
     const attributes = { a: this.#pick(NAMES), d: this.#pick(["open", "open", "done"] as const) };
     return document("task", `${runId} ${this.#upTo(2)}`, { runId, body: this.#name("b"), attributes });
   }
 
   async #revise(store: Store): Promise<Transition> {
-    const made = this.#documentOf(this.#id());
-    const found = await store.reader.document("task", made.id);
-    const seen = this.#chance(0.8) ? found : made;
-    const told = message(made.runId ?? "", this.#name("p"), { name: this.#pick(NAMES), at: store.now() });
-    return { kind: "revise", seen, document: made, post: this.#chance(0.5) ? told : null };
+    const revised = this.#documentOf(this.#id());
+    const found = await store.reader.document("task", revised.id);
+    const seen = this.#chance(0.8) ? found : revised;
+    const posted = message(revised.runId ?? "", this.#name("p"), { name: this.#pick(NAMES), at: store.now() });
+    return { kind: "revise", seen, document: revised, post: this.#chance(0.5) ? posted : null };
   }
 
   #documents(runId: string | null): readonly DocumentChange[] {
@@ -282,14 +298,14 @@ export class StoreActions {
     return this.#next() < share;
   }
 
-  /** A whole number from 1 to `most`. */
-  #upTo(most: number): number {
-    return 1 + Math.floor(this.#next() * most);
+  /** An integer from 1 to `max`. */
+  #upTo(max: number): number {
+    return 1 + Math.floor(this.#next() * max);
   }
 
   #pick<Item>(items: readonly Item[]): Item {
     const item = items[Math.floor(this.#next() * items.length)];
-    if (item === undefined) throw new Error("there is nothing to pick from");
+    if (item === undefined) throw new Error("items must not be empty");
     return item;
   }
 }

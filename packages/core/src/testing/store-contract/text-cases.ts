@@ -1,7 +1,7 @@
 import { append, create, document, event, message, post, record, suspended, T0 } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
-/** Texts that stores have lost, cut or mixed up. */
+/** Texts that are easily truncated, changed or confused with each other. */
 const TEXTS: readonly string[] = [
   "plain",
   "",
@@ -41,7 +41,7 @@ const TEXTS: readonly string[] = [
 
 export const textCases: readonly Case[] = [
   {
-    name: "ids and names of any characters stay apart and come back the same",
+    name: "ids and names of any characters are stored unchanged and kept apart",
     run: async (t) => {
       for (const [index, text] of TEXTS.entries()) {
         const run = {
@@ -64,7 +64,7 @@ export const textCases: readonly Case[] = [
     },
   },
   {
-    name: "journal, inbox and waits hold any text",
+    name: "a journal, an inbox and a wait store any text",
     run: async (t) => {
       await t.owned("r");
       for (const [index, text] of TEXTS.entries()) {
@@ -91,7 +91,7 @@ export const textCases: readonly Case[] = [
     },
   },
   {
-    name: "topics, events and dead letters of any text stay apart",
+    name: "topics, events and dead letters of any text are kept apart",
     run: async (t) => {
       for (const text of TEXTS) {
         t.expect(await t.posted(event(text, text, { value: text }))).toEqual({ kind: "queued" });
@@ -108,7 +108,7 @@ export const textCases: readonly Case[] = [
     },
   },
   {
-    name: "documents and workers of any text stay apart",
+    name: "documents and workers of any text are kept apart",
     run: async (t) => {
       for (const text of TEXTS) {
         const put = document(text, text, {
@@ -128,7 +128,7 @@ export const textCases: readonly Case[] = [
     },
   },
   {
-    name: "values from 1 byte to 1 MB come back the same",
+    name: "values from 1 byte to 1 MB are stored unchanged",
     run: async (t) => {
       await t.owned("r");
       const values = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].map(
@@ -146,7 +146,7 @@ export const textCases: readonly Case[] = [
     },
   },
   {
-    name: "no value, an empty one and the texts of null and undefined are four different values",
+    name: "null, an empty text and the texts 'null' and 'undefined' are four different values",
     run: async (t) => {
       await t.owned("r");
       const values = [null, "", "null", "undefined"];
@@ -158,7 +158,7 @@ export const textCases: readonly Case[] = [
     },
   },
   {
-    name: "every field of a record comes back, and large times too",
+    name: "every field of a record is stored, including the largest times",
     run: async (t) => {
       await t.owned("r");
       const far = 8_640_000_000_000_000;

@@ -2,13 +2,13 @@ import type { Answer, InTransaction } from "../../model/transition.ts";
 import { append, create, message, record, suspended } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
-/** Where the store gives user code no transaction, there is nothing to try. */
+/** True if the store does not run user code in its transactions; then the case is skipped. */
 function isUnsupported(answer: Answer): boolean {
   if (answer.kind !== "refused" || answer.reason !== "threw") return false;
   return (answer.error as { readonly code?: unknown } | null)?.code === "TX_UNSUPPORTED";
 }
 
-/** Code that counts its calls. */
+/** User code that counts its calls. */
 function counting(then: (tx: unknown) => void = () => undefined): { code: InTransaction; readonly calls: number } {
   let calls = 0;
   return {
@@ -24,53 +24,55 @@ function counting(then: (tx: unknown) => void = () => undefined): { code: InTran
 
 export const transactionCases: readonly Case[] = [
   {
-    name: "the code of a transition is called once, with a tx, and completes the record that is written",
+    name: "the user code of a transition is called once, with a tx, and can complete the record",
     run: async (t) => {
       await t.owned("r");
       const completed = { ...record(1, { kind: "transaction" }) };
-      const given: unknown[] = [];
+      const types: unknown[] = [];
       const { code } = counting((tx) => {
-        given.push(typeof tx);
+        types.push(typeof tx);
         completed.payload = '"from the code"';
       });
       const answer = await t.answer(append("r", { records: [completed], transaction: code }));
       if (isUnsupported(answer)) return;
       t.expect(answer).toEqual({ kind: "applied", post: null, again: false });
-      t.expect(given).toEqual(["object"]);
+      t.expect(types).toEqual(["object"]);
       const [stored] = await t.store.reader.journal("r", { afterSeq: 0, limit: 1 });
       t.expect(stored).toMatchObject({ seq: 1, kind: "transaction", payload: '"from the code"' });
     },
   },
   {
-    name: "code is not called for a transition that is refused, or that was applied before",
+    name: "the user code of a refused or resent transition is not called",
     run: async (t) => {
       await t.owned("r");
       const first = counting();
       const one = append("r", { records: [record(1)], transaction: first.code });
       const answer = await t.answer(one);
       if (isUnsupported(answer)) return;
-      const again = counting();
-      t.expect(await t.answer({ ...one, transaction: again.code })).toEqual({
+      const second = counting();
+      t.expect(await t.answer({ ...one, transaction: second.code })).toEqual({
         kind: "applied",
         post: null,
         again: true,
       });
-      t.expect(await t.answer(append("r", { epoch: 7, records: [record(2)], transaction: again.code }))).toMatchObject({
-        reason: "fenced",
-      });
-      t.expect(await t.answer(append("none", { records: [record(1)], transaction: again.code }))).toEqual({
+      t.expect(await t.answer(append("r", { epoch: 7, records: [record(2)], transaction: second.code }))).toMatchObject(
+        {
+          reason: "fenced",
+        },
+      );
+      t.expect(await t.answer(append("none", { records: [record(1)], transaction: second.code }))).toEqual({
         kind: "refused",
         reason: "notFound",
       });
       await t.applied(append("r", { turn: 1, state: { status: "cancelled", outcome: null, at: 0 } }));
-      t.expect(await t.answer(append("r", { records: [record(2)], transaction: again.code }))).toMatchObject({
+      t.expect(await t.answer(append("r", { records: [record(2)], transaction: second.code }))).toMatchObject({
         reason: "terminal",
       });
-      t.expect([first.calls, again.calls]).toEqual([1, 0]);
+      t.expect([first.calls, second.calls]).toEqual([1, 0]);
     },
   },
   {
-    name: "code that throws refuses its transition, which leaves no trace, and harms no neighbour",
+    name: "a transition whose user code throws is refused without effects, and other transitions of the batch are applied",
     run: async (t) => {
       await t.owned("a", "b");
       const error = new Error("no");
@@ -92,7 +94,7 @@ export const transactionCases: readonly Case[] = [
     },
   },
   {
-    name: "code that was refused may be sent again, and is called again",
+    name: "a transition refused because its user code threw can be resent, and calls the code again",
     run: async (t) => {
       await t.owned("r");
       const counted = counting(() => {

@@ -7,18 +7,18 @@ import { append, create, message, ORDER, post, suspended, T0 } from "./builders.
 import type { Expect } from "./harness.ts";
 import { ManualWorld } from "./manual-world.ts";
 
-/** One case: what must hold, and how it is tried. */
+/** A case of the suite. `name` is the title of its test. */
 export interface Case {
   readonly name: string;
   run(trial: Trial): Promise<void>;
 }
 
-/** A store under trial, with short words for what cases do most. */
+/** A store under test, with short methods for the calls that most cases make. */
 export class Trial {
   readonly store: Store;
   readonly world: ManualWorld;
   readonly expect: Expect;
-  /** Opens another store over the same data; null where a store can't have one. */
+  /** Opens another store over the same data. Null if the data cannot be shared. */
   readonly another: (() => Promise<Store>) | null;
 
   constructor(parts: { store: Store; world: ManualWorld; expect: Expect; another: (() => Promise<Store>) | null }) {
@@ -34,29 +34,29 @@ export class Trial {
 
   async answer(transition: Transition): Promise<Answer> {
     const { answers } = await this.commit(transition);
-    if (answers[0] === undefined) throw new Error("a transition got no answer");
+    if (answers[0] === undefined) throw new Error("the commit returned no answer");
     return answers[0];
   }
 
-  /** Commits what must be applied, for the first time. */
+  /** Commits transitions and expects that each is applied for the first time. */
   async applied(...transitions: Transition[]): Promise<Commit> {
     const commit = await this.commit(...transitions);
     for (const answer of commit.answers) this.expect(answer).toMatchObject({ kind: "applied", again: false });
     return commit;
   }
 
-  /** The answer to a post from outside. */
-  async posted(what: Extract<Transition, { kind: "post" }>["post"]): Promise<PostAnswer | null> {
-    const answer = await this.answer(post(what));
+  /** Commits a post that no run sends, and returns its answer. */
+  async posted(directPost: Extract<Transition, { kind: "post" }>["post"]): Promise<PostAnswer | null> {
+    const answer = await this.answer(post(directPost));
     return answer.kind === "applied" ? answer.post : null;
   }
 
-  /** Runs that worker `w` owns, at epoch 1. */
+  /** Creates runs owned by worker `w`, at epoch 1. */
   async owned(...ids: string[]): Promise<void> {
     await this.applied(...ids.map((id) => create(id, { owner: "w" })));
   }
 
-  /** A run that worker `w` owns and that is suspended, at epoch 1 and turn 1. */
+  /** Creates a suspended run owned by worker `w`, at epoch 1 and turn 1. */
   async waiting(id: string, wait: Partial<Wait>, over: Partial<NewRun> = {}): Promise<void> {
     await this.applied(create(id, { owner: "w", ...over }), append(id, { state: suspended(wait) }));
   }
@@ -68,7 +68,7 @@ export class Trial {
 
   async run(id: string): Promise<Run> {
     const run = await this.store.reader.get(id);
-    if (run === null) throw new Error(`run ${id} is not there`);
+    if (run === null) throw new Error(`run ${id} not found`);
     return run;
   }
 
@@ -85,12 +85,12 @@ export class Trial {
     return journal.map((record) => record.seq);
   }
 
-  /** Of the records that are loaded with a run. */
+  /** The seqs of the records that `load` returns. */
   async loadedSeqs(id: string, afterSeq: number): Promise<number[]> {
     return Array.from((await this.store.load(id, afterSeq))?.records ?? [], ({ seq }) => seq);
   }
 
-  /** The ids of what is due. */
+  /** The ids of the due runs of a worker. */
   async due(worker: string, limit: number): Promise<string[]> {
     return (await this.store.dueRuns(worker, limit)).map(({ id }) => id);
   }
@@ -103,19 +103,19 @@ export class Trial {
     return (await this.claim(worker, limit, workflows)).map((run) => run.id);
   }
 
-  /** How many dead letters there are, by reason. */
+  /** The reasons of all dead letters. */
   async letterReasons(): Promise<string[]> {
     const { items } = await this.store.reader.deadLetters({ limit: 1000 });
     return items.map((letter) => letter.reason);
   }
 
-  /** Everything that can be read of a run, to show that something changed nothing. */
+  /** Everything that can be read of a run, for a comparison that shows that nothing changed. */
   async snapshot(id: string): Promise<unknown> {
     const loaded = await this.store.load(id, 0);
     return { loaded: loaded && wholeRun(loaded), letters: await this.store.reader.deadLetters({ limit: 1000 }) };
   }
 
-  /** A message that wakes nobody, to move the inbox on. */
+  /** Sends a message that wakes no run, to add an inbox entry. */
   async sendUnawaited(to: string, id: string): Promise<void> {
     this.expect(await this.posted(message(to, id, { name: "unawaited" }))).toEqual({ kind: "queued" });
   }

@@ -1,13 +1,13 @@
 import { append, completed, control, create, message, post, record, suspended, T0, wait } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
-/** The state of a run that is stopped from outside and has something to undo. */
+/** The state set by a cancel of a run that has rollbacks. */
 const stop = { status: "compensating", reason: '"why"', at: T0 } as const;
 const running = { status: "running", wait: null, inboxSeen: 0 } as const;
 
 export const undoCases: readonly Case[] = [
   {
-    name: "what a run has to undo is kept with the records that bring it, and sent again it is applied once",
+    name: "an append sets the undo state of its run, and a resent append does not set it again",
     run: async (t) => {
       await t.owned("r");
       const first = append("r", { records: [record(1)], undo: "some" });
@@ -19,7 +19,7 @@ export const undoCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that undoes is compensating whether it works or rests; one that works is held, one that rests is not",
+    name: "a run that undoes is compensating while it executes and while it waits, and is in ownedRunning only while it executes",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: [record(1)], undo: "underWay", state: running }));
@@ -36,24 +36,25 @@ export const undoCases: readonly Case[] = [
     },
   },
   {
-    name: "a compensating run of a dead worker is due at once when it worked, at its time when it rested; a claim leaves it compensating",
+    name: "a compensating run of a retired worker is due at once if it was executing, at its deadline if it was waiting, and stays compensating when claimed",
     run: async (t) => {
-      await t.owned("works", "rests");
-      const under = { records: [record(1)], undo: "underWay" } as const;
-      await t.applied(append("works", { ...under, state: running }));
-      await t.applied(append("rests", { ...under, state: suspended({ until: T0 + 60_000 }) }));
+      await t.owned("executes", "waits");
+      const compensating = { records: [record(1)], undo: "underWay" } as const;
+      await t.applied(append("executes", { ...compensating, state: running }));
+      await t.applied(append("waits", { ...compensating, state: suspended({ until: T0 + 60_000 }) }));
       await t.store.retire("w");
-      t.expect(await t.run("works")).toMatchObject({ owner: null, wakeAt: T0, status: "compensating" });
-      t.expect(await t.run("rests")).toMatchObject({ owner: null, wakeAt: T0 + 60_000, status: "compensating" });
-      t.expect(await t.claimIds("v")).toEqual(["works"]);
+      t.expect(await t.run("executes")).toMatchObject({ owner: null, wakeAt: T0, status: "compensating" });
+      t.expect(await t.run("waits")).toMatchObject({ owner: null, wakeAt: T0 + 60_000, status: "compensating" });
+      t.expect(await t.claimIds("v")).toEqual(["executes"]);
       t.world.advance(60_000);
-      t.expect(await t.claimIds("v")).toEqual(["rests"]);
-      t.expect(await t.run("rests")).toMatchObject({ owner: "v", status: "compensating", wait: null, wakeAt: null });
-      t.expect((await t.store.ownedRunning("v")).map(({ id }) => id)).toEqual(["works", "rests"]);
+      t.expect(await t.claimIds("v")).toEqual(["waits"]);
+      t.expect(await t.run("waits")).toMatchObject({ owner: "v", status: "compensating", wait: null, wakeAt: null });
+      const owned = (await t.store.ownedRunning("v")).map(({ id }) => id);
+      t.expect(owned.sort()).toEqual(["executes", "waits"]);
     },
   },
   {
-    name: "a pause and what follows it leave a run compensating",
+    name: "a compensating run that is paused and resumed is compensating again",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: [record(1)], undo: "underWay", state: running }));
@@ -64,7 +65,7 @@ export const undoCases: readonly Case[] = [
     },
   },
   {
-    name: "a stop takes the run over, lays the record that says so, and makes the run claimable; sent again it is applied once",
+    name: "a cancel that must undo removes the owner, appends a compensate record and makes the run claimable",
     run: async (t) => {
       await t.waiting("r", { messages: ["approve"], topics: ["news"], until: T0 + 9 });
       await t.applied(append("r", { records: [record(1)], undo: "some" }));
@@ -103,7 +104,7 @@ export const undoCases: readonly Case[] = [
     },
   },
   {
-    name: "control that rests on what there is to undo is refused when that has changed",
+    name: "a control with `undo` is refused if the run's undo state differs",
     run: async (t) => {
       await t.owned("r");
       await t.applied(append("r", { records: [record(1)], undo: "some" }));
@@ -115,7 +116,7 @@ export const undoCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that is continued has nothing to undo",
+    name: "a continued run has nothing to undo",
     run: async (t) => {
       await t.applied(create("r", { owner: "w" }));
       await t.applied(append("r", { records: [record(1)], undo: "some" }));

@@ -1,4 +1,5 @@
 import { CANCELLED_DOCUMENT, OPEN_DOCUMENT } from "../../../model/transition.ts";
+import { INDEX_SCANS_ONLY, ONE_PLAN } from "./planner-settings.ts";
 import { chunkOf, NOW_SQL, recordsSql } from "./row-json.ts";
 
 /**
@@ -10,10 +11,6 @@ import { chunkOf, NOW_SQL, recordsSql } from "./row-json.ts";
  * written nothing so far, and otherwise raises an error with this SQLSTATE, which rolls it back.
  */
 export const CONFLICT_STATE = "PW001";
-
-/** Allows index scans only: a plan made while a table was empty must not scan that table when it is large. */
-export const PLANNER_SETTINGS =
-  "SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan";
 
 /**
  * The parameters of every commit function, in the order of `commitValues`. Runs come as columns: their ids, one JSON object with the
@@ -305,7 +302,7 @@ const REMOVE_DOCUMENTS = `DELETE FROM @.documents o USING json_to_recordset(p_do
       WHERE o.kind = x.kind AND o.id = x.id AND x.what = 'remove';`;
 
 const commitSql = (name: string, checkRecords: string): string => `
-CREATE FUNCTION @.${name}(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql ${PLANNER_SETTINGS} AS $body$
+CREATE FUNCTION @.${name}(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql ${INDEX_SCANS_ONLY} ${ONE_PLAN} AS $body$
 DECLARE${VARIABLES}
   found bigint;
   wanted bigint;
@@ -345,7 +342,7 @@ const ARGUMENTS_WITHOUT_DOCUMENTS = PARAMETERS.split(",")
  * replaces a document only if it is the one that the process saw.
  */
 const COMMIT_DOCUMENTS = `
-CREATE FUNCTION @.commit_documents(${PARAMETERS}, p_closed text[]) RETURNS bigint LANGUAGE plpgsql ${PLANNER_SETTINGS} AS $body$
+CREATE FUNCTION @.commit_documents(${PARAMETERS}, p_closed text[]) RETURNS bigint LANGUAGE plpgsql ${INDEX_SCANS_ONLY} ${ONE_PLAN} AS $body$
 DECLARE
   found bigint;
   wanted bigint;
@@ -393,7 +390,7 @@ END $body$;
 const APPEND = `
 CREATE FUNCTION @.append_record(p_now bigint, p_run text, p_rev integer, p_seq integer, p_location text, p_kind text, p_outcome text,
   p_attempts integer, p_started_at bigint, p_at bigint, p_detail text, p_payload text) RETURNS bigint
-  LANGUAGE plpgsql ${PLANNER_SETTINGS} AS $body$
+  LANGUAGE plpgsql ${INDEX_SCANS_ONLY} ${ONE_PLAN} AS $body$
 BEGIN
   PERFORM 1 FROM @.runs r WHERE r.id = p_run AND r.rev = p_rev FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { execute, freshPostgres, type PostgresFixture } from "../../../testing/postgres-database.ts";
-import { expectSavedDatabase, fillDatabase } from "../../../testing/saved-database.ts";
+import { expectSavedDatabase, fillDatabase, withoutPaths } from "../../../testing/saved-database.ts";
 import { ManualWorld } from "../../../testing/store-contract/manual-world.ts";
 import { watchedPool } from "../../../testing/watched-pool.ts";
 import { postgresStore } from "../index.ts";
 
-/** Tables, functions and rows as the first format has them. The file is never written again; a new format gets its own. */
+/** Tables, functions and rows of the first format. This file never changes; each later format gets a file. */
 const FORMAT_1 = new URL("../fixtures/format-1.sql", import.meta.url);
 
 /** The schema that the file names. */
@@ -57,7 +57,7 @@ describe.runIf(postgres !== null)("the schema in PostgreSQL", () => {
     const made = statements.filter((text) => text.trimStart().startsWith("CREATE")).map((text) => `${text.trim()};`);
     const tables = made.join("\n").replaceAll(/;+$/gm, ";");
     if (!existsSync(new URL(".", FORMAT_1))) mkdirSync(new URL(".", FORMAT_1));
-    writeFileSync(FORMAT_1, `${tables}\n${await dumpRows(schema)}`, { flag: "wx" });
+    writeFileSync(FORMAT_1, withoutPaths(`${tables}\n${await dumpRows(schema)}`), { flag: "wx" });
     await engine.shutdown();
   });
 
@@ -67,7 +67,7 @@ describe.runIf(postgres !== null)("the schema in PostgreSQL", () => {
     await expectSavedDatabase(async () => postgresStore(fixture.pool, { schema, listen: false }));
   });
 
-  it("processes that open a new schema at the same time make it once", async () => {
+  it("processes that open a new schema concurrently create it once", async () => {
     const schema = ownSchema("race");
     const stores = Array.from({ length: 5 }, () => postgresStore(fixture.pool, { schema, listen: false }));
     await Promise.all(stores.map((store) => store.open(new ManualWorld(0))));
@@ -86,5 +86,19 @@ describe.runIf(postgres !== null)("the schema in PostgreSQL", () => {
     await open();
     await execute(fixture.pool, `UPDATE ${schema}.migrations SET compatible_from = 99 WHERE version = 99`);
     await expect(open()).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+  });
+
+  it("a heartbeat is rejected after a newer release has raised the schema, and accepted if the schema stays compatible", async () => {
+    const schema = ownSchema("raised");
+    const store = postgresStore(fixture.pool, { schema, listen: false });
+    await store.open(new ManualWorld(0));
+    await store.heartbeat("w", 1_000);
+    await execute(fixture.pool, `INSERT INTO ${schema}.migrations VALUES (99, 1)`);
+    expect(await store.heartbeat("w", 1_000)).toMatchObject({ alive: true, freed: 0 });
+    await execute(fixture.pool, `UPDATE ${schema}.migrations SET compatible_from = 99 WHERE version = 99`);
+    await expect(store.heartbeat("w", 1_000)).rejects.toMatchObject({
+      code: "STORE_UNSUPPORTED",
+      message: expect.stringContaining("needs a release with schema version 99"),
+    });
   });
 });

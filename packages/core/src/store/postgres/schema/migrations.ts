@@ -42,11 +42,7 @@ const NO_SCHEMA: SchemaState = { version: 0, compatibleFrom: 0 };
 export async function migrate(database: Database): Promise<void> {
   await database.use(async (connection) => {
     const state = await schemaState(database, connection);
-    if (state.compatibleFrom > SCHEMA_VERSION) {
-      throw unsupported(
-        `schema ${database.schema} has version ${state.version}; this release supports up to ${SCHEMA_VERSION}; use a newer release`,
-      );
-    }
+    checkCompatible(database.schema, state.compatibleFrom);
     if (state.version >= SCHEMA_VERSION) return;
     await connection.query("BEGIN");
     try {
@@ -72,6 +68,14 @@ export async function migrate(database: Database): Promise<void> {
   });
 }
 
+/** Throws STORE_UNSUPPORTED if a newer release has changed the schema in a way that this code cannot use. */
+export function checkCompatible(schema: string, compatibleFrom: number): void {
+  if (compatibleFrom <= SCHEMA_VERSION) return;
+  throw unsupported(
+    `schema ${schema} needs a release with schema version ${compatibleFrom}; this release has ${SCHEMA_VERSION}; use a newer release`,
+  );
+}
+
 async function schemaState(database: Database, connection: Connection): Promise<SchemaState> {
   const table = database.sql("@.migrations");
   const found = await connection.call("SELECT (to_regclass($1) IS NOT NULL)::text AS json", [table]);
@@ -88,7 +92,7 @@ const SETTINGS_SQL = `SELECT json_build_object('version', current_setting('serve
 
 const VERSION_MIN = 130_000;
 
-/** Refuses a server that would lose what it has said to have committed, or that can't do the work. */
+/** Rejects a server that may lose acknowledged commits, or that the store cannot use. */
 export async function checkServer(database: Database, options: { readonly allowAsyncCommit: boolean }): Promise<void> {
   const { version, commit, replica, encoding, isolation } = (await database.call(SETTINGS_SQL, [])) as {
     readonly version: number;
@@ -99,8 +103,8 @@ export async function checkServer(database: Database, options: { readonly allowA
   };
   if (version < VERSION_MIN)
     throw unsupported(`PostgreSQL ${Math.floor(version / 10_000)} is too old; use 13 or newer`);
-  if (encoding !== "UTF8") throw unsupported(`the database has the encoding ${encoding}; make one with UTF8`);
-  if (replica) throw unsupported("the server is a replica and only reads; connect to the primary");
+  if (encoding !== "UTF8") throw unsupported(`the database has encoding ${encoding}; use one with encoding UTF8`);
+  if (replica) throw unsupported("the server is a read-only replica; connect to the primary");
   if (isolation !== "read committed") {
     throw unsupported(
       `default_transaction_isolation is ${isolation}; set it to read committed, on the server, for the database or for the user`,
@@ -108,7 +112,7 @@ export async function checkServer(database: Database, options: { readonly allowA
   }
   if (commit === "off" && !options.allowAsyncCommit) {
     throw unsupported(
-      "synchronous_commit is off: commits that were answered are lost when the server dies; turn it on, or set allowAsyncCommit",
+      "synchronous_commit is off: acknowledged commits are lost when the server crashes; turn it on, or set allowAsyncCommit",
     );
   }
 }

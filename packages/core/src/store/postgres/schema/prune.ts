@@ -1,28 +1,38 @@
-/** Deletes expired rows, at most `p_limit` of each kind. Children are deleted before their parents, in the same call if the limit allows. */
+import { INDEX_ORDER_ONLY } from "./planner-settings.ts";
+
+/**
+ * Deletes expired rows, at most `p_limit` of each kind. Children are deleted before their parents, in the same call if the limit allows. Each
+ * batch reads the oldest runs of a status in the order of an index: sorting all runs that may be deleted would take longer for each batch
+ * than deleting it.
+ */
 export const PRUNE_SQL = `
 CREATE FUNCTION @.prune(p_ended_before bigint, p_statuses text[], p_received_before bigint, p_letters_before bigint,
   p_limit bigint) RETURNS json
-  LANGUAGE plpgsql AS $body$
+  LANGUAGE plpgsql ${INDEX_ORDER_ONLY} AS $body$
 DECLARE
   gone text[];
+  ended text;
   runs bigint := 0;
   entries bigint := 0;
   letters bigint := 0;
   forgotten bigint;
 BEGIN
   WHILE p_ended_before IS NOT NULL AND runs < p_limit LOOP
-    gone := ARRAY(SELECT r.id FROM @.runs r
-      WHERE r.status = ANY (p_statuses) AND r.ended_at < p_ended_before AND r.created_at < p_ended_before
-        AND NOT EXISTS (SELECT 1 FROM @.runs c WHERE c.parent_run = r.id)
-        AND (r.parent_run IS NULL OR NOT EXISTS (
-          WITH RECURSIVE above AS (
-            SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM @.runs p
-              WHERE p.id = r.parent_run AND r.created_at >= coalesce(p.started_at, 0)
-            UNION ALL
-            SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM above a JOIN @.runs p ON p.id = a.parent_run
-              WHERE a.ended_at IS NOT NULL AND a.created_at >= coalesce(p.started_at, 0))
-          SELECT 1 FROM above WHERE ended_at IS NULL))
-      ORDER BY array_position(p_statuses, r.status), r.created_at, r.n LIMIT p_limit - runs FOR UPDATE SKIP LOCKED);
+    gone := '{}';
+    FOREACH ended IN ARRAY p_statuses LOOP
+      gone := gone || ARRAY(SELECT r.id FROM @.runs r
+        WHERE r.status = ended AND r.ended_at IS NOT NULL AND r.ended_at < p_ended_before AND r.created_at < p_ended_before
+          AND NOT EXISTS (SELECT 1 FROM @.runs c WHERE c.parent_run = r.id)
+          AND (r.parent_run IS NULL OR NOT EXISTS (
+            WITH RECURSIVE above AS (
+              SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM @.runs p
+                WHERE p.id = r.parent_run AND r.created_at >= coalesce(p.started_at, 0)
+              UNION ALL
+              SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM above a JOIN @.runs p ON p.id = a.parent_run
+                WHERE a.ended_at IS NOT NULL AND a.created_at >= coalesce(p.started_at, 0))
+            SELECT 1 FROM above WHERE ended_at IS NULL))
+        ORDER BY r.created_at, r.n LIMIT p_limit - runs - cardinality(gone) FOR UPDATE SKIP LOCKED);
+    END LOOP;
     EXIT WHEN cardinality(gone) = 0;
     DELETE FROM @.journal j WHERE j.run_id = ANY (gone);
     DELETE FROM @.inbox i WHERE i.run_id = ANY (gone);

@@ -1,4 +1,5 @@
-import { PLANNER_SETTINGS } from "./commit.ts";
+import { INBOX_CACHED_MAX } from "../row-cache.ts";
+import { INDEX_SCANS_ONLY, ONE_PLAN } from "./planner-settings.ts";
 import { chunkOf, HEAD_VALUES, NEWEST_SEQ, NOW_SQL, RUN_JSON, recordsSql } from "./row-json.ts";
 
 /**
@@ -10,6 +11,9 @@ export const RECORD_JSON =
   "json_build_array(j.seq, j.location, j.kind, j.outcome, j.payload, j.attempts, j.started_at, j.at, j.detail)";
 
 export const ENTRY_JSON = "json_build_array(i.run_id, i.n, i.kind, i.id, i.name, i.value, i.status, i.at, i.policy)";
+
+/** The bytes of a small inbox, as the database stores them. */
+const INBOX_BYTES_MAX = 65_536;
 
 /** The parameters of both functions that read rows, in the order of `rowsValues`. */
 const ROWS_PARAMETERS = `p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
@@ -23,7 +27,7 @@ const FLOOR_SEQ = `(SELECT j.seq FROM @.journal j WHERE ${recordsSql("x.run_id",
 
 /** Most decisions need rows of runs only. `read_rows` reads those itself, and calls `read_rows_all` for everything else. */
 const READ_ROWS = `
-CREATE FUNCTION @.read_rows(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE ${PLANNER_SETTINGS} AS $body$
+CREATE FUNCTION @.read_rows(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE ${INDEX_SCANS_ONLY} ${ONE_PLAN} AS $body$
 DECLARE
   found json;
 BEGIN
@@ -41,7 +45,7 @@ END $body$;
  * Nothing is locked: the commit compares the `rev` of every row.
  */
 const READ_ROWS_ALL = `
-CREATE FUNCTION @.read_rows_all(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
+CREATE FUNCTION @.read_rows_all(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
   waiters json;
   children json;
@@ -86,7 +90,7 @@ END $body$;
 `;
 
 const LOCK_ROWS = `
-CREATE FUNCTION @.lock_rows(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+CREATE FUNCTION @.lock_rows(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 BEGIN
   INSERT INTO @.topics (topic, rev, pending) SELECT u.t, 0, 0 FROM unnest(p_topics) AS u(t) ORDER BY u.t ON CONFLICT DO NOTHING;
   PERFORM 1 FROM @.topics WHERE topic = ANY (p_topics) ORDER BY topic FOR UPDATE;
@@ -98,23 +102,29 @@ END $body$;
 const loadedRow = (
   run: string,
   after: string,
+  afterEntry: string,
 ): string => `(SELECT r.*, to_json(doc) AS snapshot, ${NEWEST_SEQ} AS newest,
-    coalesce(${after}, doc.a::bigint, r.base_seq) AS after_seq
+    coalesce(${after}, doc.a::bigint, r.base_seq) AS after_seq,
+    CASE WHEN ${afterEntry} = 0 OR (SELECT count(*) <= ${INBOX_CACHED_MAX} AND coalesce(sum(i.bytes), 0) <= ${INBOX_BYTES_MAX}
+        FROM (SELECT pg_column_size(i.value) AS bytes FROM @.inbox i WHERE i.run_id = r.id LIMIT ${INBOX_CACHED_MAX + 1}) AS i)
+      THEN 0 ELSE ${afterEntry} END AS after_entry
     FROM @.runs r LEFT JOIN @.documents doc ON doc.kind = 'snapshot' AND doc.id = r.id WHERE r.id = ${run} OFFSET 0) AS r`;
 
+/** A small inbox is returned as a whole, so that the store can cache it. */
 const LOADED_JSON = `json_build_object('run', ${RUN_JSON}, 'snapshot', r.snapshot, 'newest', r.newest,
   'records', CASE WHEN r.newest > r.after_seq THEN (SELECT json_agg(${RECORD_JSON} ORDER BY j.seq) FROM @.journal j
     WHERE ${recordsSql("r.id", "(r.after_seq + 1)")}) END,
-  'inbox', CASE WHEN r.inbox_last > 0 THEN (SELECT json_agg(${ENTRY_JSON} ORDER BY i.n) FROM @.inbox i WHERE i.run_id = r.id) END)`;
+  'after_entry', r.after_entry, 'inbox', CASE WHEN r.inbox_last > r.after_entry THEN (SELECT json_agg(${ENTRY_JSON} ORDER BY i.n)
+    FROM @.inbox i WHERE i.run_id = r.id AND i.n > r.after_entry) END)`;
 
-const LOAD_RUN = `SELECT (${LOADED_JSON})::text FROM ${loadedRow("p_run", "p_after")}`;
+const LOAD_RUN = `SELECT (${LOADED_JSON})::text FROM ${loadedRow("p_run", "p_after", "p_entry")}`;
 
 /** In the order of `p_runs`: null for a run that does not exist, true for a run that is too long and must be loaded alone. */
 const LOAD_RUNS = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN r.newest - r.after_seq > p_records THEN 'true'
       ELSE (SELECT CASE WHEN octet_length(l.loaded) > p_bytes THEN 'true' ELSE l.loaded END
         FROM (SELECT ${LOADED_JSON}::text AS loaded OFFSET 0) AS l) END
-    FROM ${loadedRow("u.id", "u.after_seq")}), 'null'), ',' ORDER BY u.position) || ']'
-    FROM unnest(p_runs, p_after) WITH ORDINALITY AS u(id, after_seq, position)`;
+    FROM ${loadedRow("u.id", "u.after_seq", "u.after_entry")}), 'null'), ',' ORDER BY u.position) || ']'
+    FROM unnest(p_runs, p_after, p_entries) WITH ORDINALITY AS u(id, after_seq, after_entry, position)`;
 
 const READ_RUN = `SELECT (${RUN_JSON})::text FROM @.runs r WHERE r.id = p_run`;
 
@@ -125,7 +135,7 @@ const READ_RUNS = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN octet_len
 
 function queryFunction(signature: string, query: string): string {
   return `
-CREATE FUNCTION @.${signature} RETURNS text LANGUAGE plpgsql STABLE ${PLANNER_SETTINGS} AS $body$
+CREATE FUNCTION @.${signature} RETURNS text LANGUAGE plpgsql STABLE ${INDEX_SCANS_ONLY} ${ONE_PLAN} AS $body$
 BEGIN
   RETURN (${query});
 END $body$;
@@ -136,8 +146,11 @@ export const READS_SQL = [
   READ_ROWS,
   READ_ROWS_ALL,
   LOCK_ROWS,
-  queryFunction("load_run(p_run text, p_after bigint)", LOAD_RUN),
-  queryFunction("load_runs(p_runs text[], p_after bigint[], p_records bigint, p_bytes bigint)", LOAD_RUNS),
+  queryFunction("load_run(p_run text, p_after bigint, p_entry bigint)", LOAD_RUN),
+  queryFunction(
+    "load_runs(p_runs text[], p_after bigint[], p_entries bigint[], p_records bigint, p_bytes bigint)",
+    LOAD_RUNS,
+  ),
   queryFunction("read_run(p_run text)", READ_RUN),
   queryFunction("read_runs(p_runs text[], p_bytes bigint)", READ_RUNS),
 ].join("");

@@ -16,7 +16,8 @@ export const SUSPECT_CLAIMS_MIN = 2;
  * `rev` does, and a check under the lock of the run (`CommitWriter.3`). Without a primary key, a publication of the table needs whole rows as
  * its replica identity.
  *
- * The indexes for lists of runs do not contain the ids, so runs created in the same millisecond share an entry.
+ * The indexes for lists of runs do not contain the ids, so runs created in the same millisecond share an entry. Only `runs_ended` contains
+ * all that pruning compares and sorts by.
  */
 export const TABLES_SQL = `
 CREATE SEQUENCE @.positions;
@@ -57,7 +58,7 @@ CREATE INDEX runs_claimable ON @.runs (workflow, version, wake_at, n) WHERE owne
 CREATE INDEX runs_suspect ON @.runs (workflow, version, wake_at, n)
   WHERE owner IS NULL AND wake_at IS NOT NULL AND claims >= ${SUSPECT_CLAIMS_MIN};
 CREATE INDEX runs_open ON @.runs (created_at) WHERE ended_at IS NULL;
-CREATE INDEX runs_ended ON @.runs (status, created_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX runs_ended ON @.runs (status, created_at, n, ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX runs_workflow ON @.runs (workflow, created_at);
 CREATE INDEX runs_parent ON @.runs (parent_run, created_at) WHERE parent_run IS NOT NULL;
 
@@ -184,4 +185,5 @@ CREATE TABLE @.workers (
   id text COLLATE "C" PRIMARY KEY,
   workflows text COLLATE "C"
 ) WITH (fillfactor = 50);
+CREATE INDEX workers_expires ON @.workers (expires_at, id);
 `;

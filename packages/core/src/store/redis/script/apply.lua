@@ -21,6 +21,8 @@ local function suspend(h, state)
     h[WAKE_AT] = wait and wait['until']
   end
   runs.set_wait(h, wait)
+  -- The run was freed, so any worker may execute it.
+  if not h[OWNER] and is_working(h) then h[WAKE_AT] = now end
 end
 
 local function release(h, state)

@@ -22,32 +22,53 @@ local function claimable(workflows, limit, newest)
   return found
 end
 
--- Chooses at most the requested number of suspects. Reads further, so that skipped suspects hide no other run.
+-- The suspects of the next group, as a set: half of those that were freed together, or the first if it lost its worker when it was alone.
+local function group_of(found, request)
+  local others, group, first = {}, {}, nil
+  for _, h in ipairs(found) do
+    if h[CLAIMS] >= request.claims then
+      first = first or h
+      if h[CLAIMS] == request.claims and (request.max or h[WAKE_AT] == first[WAKE_AT]) then others[#others + 1] = h end
+    end
+  end
+  if first and not request.max and first[CLAIMS] > request.claims then return request.held == 0 and { [first] = true } or {} end
+  local size = math.min(request.limit, request.max or math.max(1, math.floor(#others / 2)), #others)
+  for i = 1, size do group[others[i]] = true end
+  return group
+end
+
+-- Chooses the due runs to claim, with the suspects of the next group. Reads further, so that skipped suspects hide no other run. Also
+-- returns the number of suspects.
 local function choose(request)
   local read_max = request.limit
   while true do
     local found = claimable(request.workflows, read_max, request.newest)
-    local left, chosen = request.suspects or 0, {}
+    local group, chosen, suspects = request.claims and group_of(found, request), {}, 0
     for _, h in ipairs(found) do
-      local suspect = request.claims and h[CLAIMS] >= request.claims
-      if #chosen < request.limit and (not suspect or left > 0) then chosen[#chosen + 1] = h end
-      if suspect then left = left - 1 end
+      local is_suspect = group and h[CLAIMS] >= request.claims
+      if #chosen < request.limit and (not is_suspect or group[h]) then
+        chosen[#chosen + 1] = h
+        if is_suspect then suspects = suspects + 1 end
+      end
     end
-    if #chosen == request.limit or #found < read_max then return chosen end
+    if #chosen == request.limit or #found < read_max then return chosen, suspects end
     read_max = read_max * 2
   end
 end
 
 local function claim()
   local worker = arg()
-  local request = { limit = num(), claims = num_or_null(), suspects = num_or_null(), newest = arg() == '1',
+  local request = { limit = num(), claims = num_or_null(), held = num_or_null(), max = num_or_null(), newest = arg() == '1',
     workflows = list() }
-  local chosen = choose(request)
+  local chosen, suspects = choose(request)
   if #chosen > 0 then workers.register(worker) end
-  for _, h in ipairs(chosen) do
+  local is_alone, is_suspect = request.held == 0 and suspects == 1, {}
+  for i, h in ipairs(chosen) do
     runs.touch(h)
     local newest = journal.newest(h)
-    h[CLAIMS] = newest > h[CLAIM_SEQ] and 1 or h[CLAIMS] + 1
+    is_suspect[i] = request.claims and h[CLAIMS] >= request.claims
+    local counts = not is_suspect[i] or is_alone
+    h[CLAIMS] = newest > h[CLAIM_SEQ] and 1 or h[CLAIMS] + (counts and 1 or 0)
     h[CLAIM_SEQ] = newest
     h[STATUS], h[EPOCH], h[TURN], h[OWNER], h[WAKE_AT] = working_status(h), h[EPOCH] + 1, 0, worker, false
     h[STARTED_AT] = h[STARTED_AT] or now
@@ -55,16 +76,18 @@ local function claim()
   end
   runs.flush()
   local claimed = {}
-  for i, h in ipairs(chosen) do claimed[i] = runs.get(h[ID]) end
+  for i, h in ipairs(chosen) do claimed[i] = { runs.get(h[ID]), is_suspect[i] and 1 or 0 } end
   return { now, claimed }
 end
 
--- Removes the owner. A suspended run keeps waiting; a working one becomes claimable now.
+-- Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. The epoch stays: until another worker claims
+-- the run, its last owner may append to it. A run that made progress since it was claimed is no suspect.
 local function release_run(id)
   local h = runs.head(id)
   runs.touch(h)
   local is_suspended = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
-  h[OWNER], h[EPOCH], h[TURN] = false, h[EPOCH] + 1, 0
+  h[OWNER] = false
+  if h[CLAIMS] > 0 and journal.newest(h) > h[CLAIM_SEQ] then h[CLAIMS] = 0 end
   if not is_suspended then h[WAKE_AT] = now end
 end
 
@@ -88,13 +111,29 @@ local function release_all(worker)
   end
 end
 
+-- Makes the worker the owner of its run again, in the same epoch, if the run was freed and not claimed since. If it was claimed through
+-- no fault of its own, that claim is not counted.
+local function take_back(worker, id, epoch, is_blameless)
+  local h = runs.head(id)
+  if not h or is_terminal(h[STATUS]) then return end
+  if h[EPOCH] == epoch and not h[OWNER] and is_working(h) then
+    runs.touch(h)
+    h[OWNER], h[WAKE_AT] = worker, false
+  elseif h[EPOCH] > epoch and is_blameless and h[CLAIMS] > 0 then
+    runs.touch(h)
+    h[CLAIMS] = h[CLAIMS] - 1
+  end
+end
+
 local function heartbeat()
   local worker, lease, workflows = arg(), num(), text_or_null()
   local expires = call('ZSCORE', P .. ':wk', worker)
   local alive = expires and tonumber(expires) > now
-  local freed = alive and 0 or release_all(worker)
   call('ZADD', P .. ':wk', whole(now + lease), worker)
   if workflows then call('HSET', P .. ':wf', worker, workflows) end
+  for _ = 1, num() do take_back(worker, arg(), num(), arg() == '1') end
+  runs.flush()
+  local freed = 0
   for _, dead in ipairs(call('ZRANGEBYSCORE', P .. ':wk', '-inf', whole(now), 'LIMIT', 0, FREED_MAX)) do
     if freed >= FREED_MAX then break end
     freed = freed + release_some(dead, FREED_MAX - freed)

@@ -107,6 +107,21 @@ function inbox.open(id)
   return entries
 end
 
+-- The same entries, from after this number on. Does not read the others.
+function inbox.after(h, after)
+  if after == 0 then return h[INBOX_LAST] > 0 and inbox.open(h[ID]) or {} end
+  local entries = {}
+  for n = after + 1, h[INBOX_LAST] do
+    local row = call('HGET', P .. ':b:' .. h[ID], whole(n))
+    if row then
+      local e = unpacked(row)
+      table.insert(e, 1, n)
+      entries[#entries + 1] = e
+    end
+  end
+  return entries
+end
+
 function documents.key(kind, id) return P .. ':d:' .. #kind .. ':' .. kind .. id end
 
 function documents.get(kind, id)

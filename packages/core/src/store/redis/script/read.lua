@@ -59,13 +59,13 @@ end
 function read.get() return runs.get(arg()) end
 
 function read.load()
-  local id, after = arg(), num_or_null()
+  local id, after, after_entry = arg(), num_or_null(), num()
   local run = runs.get(id)
   if not run then return false end
   local h, snapshot = run[1], documents.get('snapshot', id)
   after = after or (snapshot and snapshot[5] and tonumber(snapshot[5])) or h[BASE_SEQ]
   local records = journal.tail(h, journal.newest_seq(h), after)
-  return { run, snapshot, records, h[INBOX_LAST] > 0 and inbox.open(id) or {} }
+  return { run, snapshot, records, inbox.after(h, after_entry) }
 end
 
 function read.journal()

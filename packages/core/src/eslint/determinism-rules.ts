@@ -1,12 +1,12 @@
 import { type LintNode, type LintRule, lintRule } from "./lint-node.ts";
-import { reached, type World } from "./reached.ts";
+import { type OutsideNames, outsideAccess } from "./outside-access.ts";
 import { WorkflowCode } from "./workflow-code.ts";
 
-/** What differs from replay to replay, or has effects in each, by what is to be used instead. */
+// Functions whose results differ between replays, or that have effects in each replay, grouped by their replacement.
 
 const ALL: ReadonlySet<string> = new Set(["*"]);
 
-const CLOCK: World = {
+const CLOCK: OutsideNames = {
   globals: new Set([
     "new Date",
     "Date.now",
@@ -24,7 +24,7 @@ const CLOCK: World = {
 
 const RANDOM_NAMES = ["randomUUID", "randomBytes", "randomInt", "randomFill", "randomFillSync", "getRandomValues"];
 
-const RANDOM: World = {
+const RANDOM: OutsideNames = {
   globals: new Set(["Math.random", "crypto.randomUUID", "crypto.getRandomValues"]),
   modules: new Map([
     ["crypto", new Set(RANDOM_NAMES)],
@@ -33,7 +33,7 @@ const RANDOM: World = {
   ]),
 };
 
-const TIMERS: World = {
+const TIMERS: OutsideNames = {
   globals: new Set(["setTimeout", "setInterval", "setImmediate", "requestAnimationFrame", "AbortSignal.timeout"]),
   modules: new Map([
     ["timers", ALL],
@@ -46,7 +46,7 @@ const EFFECT_MODULES =
   "readline/promises sqlite inspector repl os";
 const PROCESS_NAMES = ["env", "argv", "cwd", "pid", "exit", "kill", "memoryUsage", "stdin", "stdout", "stderr"];
 
-const EFFECTS: World = {
+const EFFECTS: OutsideNames = {
   globals: new Set([
     ...["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "indexedDB", "localStorage", "sessionStorage"],
     ...["Deno", "Bun", "navigator"],
@@ -58,38 +58,38 @@ const EFFECTS: World = {
   ]),
 };
 
-function noReachingOut(description: string, world: World, instead: string): LintRule {
-  const messages = { reaches: `{{ name }} in a workflow is not the same in every replay: ${instead}` };
+function noOutsideAccess(description: string, outside: OutsideNames, instead: string): LintRule {
+  const messages = { outside: `{{ name }} in a workflow differs between replays: ${instead}` };
   return lintRule(description, messages, (context) => {
     const code = new WorkflowCode(context);
-    const look = (node: LintNode): void => {
-      const name = reached(context, node, world);
-      if (name !== null && code.isReplayed(node)) context.report({ node, messageId: "reaches", data: { name } });
+    const check = (node: LintNode): void => {
+      const name = outsideAccess(context, node, outside);
+      if (name !== null && code.isReplayed(node)) context.report({ node, messageId: "outside", data: { name } });
     };
-    return { Identifier: look, ImportExpression: look, CallExpression: look };
+    return { Identifier: check, ImportExpression: check, CallExpression: check };
   });
 }
 
-export const noClock = noReachingOut(
-  "A workflow asks for the time with ctx.now(), which is the same in every replay",
+export const noClock = noOutsideAccess(
+  "A workflow must read the time with ctx.now(), which returns the same in every replay",
   CLOCK,
   "use ctx.now(), or read it in a step",
 );
 
-export const noRandom = noReachingOut(
-  "A workflow gets randomness from ctx.random() and ctx.uuid(), which are the same in every replay",
+export const noRandom = noOutsideAccess(
+  "A workflow must use ctx.random() and ctx.uuid(), which return the same in every replay",
   RANDOM,
-  "use ctx.random() or ctx.uuid(), or make it in a step",
+  "use ctx.random() or ctx.uuid(), or create it in a step",
 );
 
-export const noTimers = noReachingOut(
-  "A workflow waits with ctx.sleep(), which outlives the process",
+export const noTimers = noOutsideAccess(
+  "A workflow must wait with ctx.sleep(), which survives the process",
   TIMERS,
   "use ctx.sleep(), or wait in a step",
 );
 
-export const noEffects = noReachingOut(
-  "A workflow reads and changes what is outside of it in steps only",
+export const noEffects = noOutsideAccess(
+  "A workflow must access the outside world only in steps",
   EFFECTS,
-  "do it in a step, whose result is kept",
+  "call it in a step, whose result is recorded",
 );

@@ -1,0 +1,54 @@
+import { statSync } from "node:fs";
+import { PawlError } from "../../model/errors.ts";
+
+const LOG_SUFFIX = "-wal";
+
+/** A path, and the file that it named when the store opened it. */
+interface NamedFile {
+  readonly path: string;
+  readonly device: number;
+  readonly inode: number;
+}
+
+/**
+ * The database file and its write-ahead log, as the store opened them.
+ *
+ * Programs can delete or replace a file that is open. Writes to it succeed, and are lost when the process ends. A SQLite library closes the
+ * file as if it was the last one if it does not see the locks of another library in the same process; it then deletes the log in use.
+ */
+export class FileIdentity {
+  readonly #files: readonly NamedFile[];
+
+  /** `path` names an open database in WAL mode. */
+  constructor(path: string) {
+    this.#files = [path, `${path}${LOG_SUFFIX}`].flatMap((each) => fileAt(each) ?? []);
+  }
+
+  /** Throws STORE_LOST if a path does not name the open file any more. */
+  check(): void {
+    for (const { path, device, inode } of this.#files) {
+      const found = statAt(path);
+      if (found === null || (found?.dev === device && found.ino === inode)) continue;
+      const end = found === undefined ? "deleted or moved" : "replaced";
+      const cause = path.endsWith(LOG_SUFFIX) ? ", by a program or by another SQLite library in this process" : "";
+      throw new PawlError(
+        "STORE_LOST",
+        `the file ${path} was ${end} while the store had it open${cause}; nothing is committed any more; restart the process`,
+      );
+    }
+  }
+}
+
+function fileAt(path: string): NamedFile | null {
+  const found = statAt(path);
+  return found === null || found === undefined ? null : { path, device: found.dev, inode: found.ino };
+}
+
+/** Undefined if there is no such file. Null if the path cannot be read, which does not mean that the file is gone. */
+function statAt(path: string): { readonly dev: number; readonly ino: number } | undefined | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return null;
+  }
+}
