@@ -213,8 +213,7 @@ export class FaultyStore implements Store {
       scheduler.add({ actor: worker, label: `refused ${call.label}`, run: () => reject(error) });
       return;
     }
-    // A read of a caller stops no engine.
-    if (fault === "unusable" && !call.kinds.includes("read")) {
+    if (fault === "unusable") {
       this.#endStore(call.label, reject);
       return;
     }

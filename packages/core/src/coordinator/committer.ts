@@ -6,7 +6,7 @@ import type { Log } from "../runtime/log.ts";
 import type { Random } from "../runtime/random.ts";
 import type { TimeoutQueue } from "../runtime/timeout-queue.ts";
 import type { Commit, Store } from "../store/store.ts";
-import { StoreError } from "../store/store-error.ts";
+import { StoreError, stopsEngine } from "../store/store-error.ts";
 
 export interface Committed {
   readonly commit: Commit;
@@ -37,6 +37,7 @@ const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
  * 2. The store is down after the last attempt of the retry policy, or when a commit has no answer for the storage timeout. `onDown` is
  *    then called, and callers are failed. It is up again when a commit succeeds, and only then: a read proves nothing. `onUp` is then called.
  * 3. After `end`, no call reaches the store: each fails with the given error.
+ * 4. If a call reports that the store must not be used any more, `onUnusable` is called before the call's answer is delivered.
  */
 export class Committer {
   readonly #store: Store;
@@ -47,6 +48,7 @@ export class Committer {
   readonly #log: Log;
   readonly #onDown: (error: Error) => void;
   readonly #onUp: () => void;
+  readonly #onUnusable: (error: PawlError) => void;
   #down = false;
   #ended: PawlError | null = null;
 
@@ -60,6 +62,8 @@ export class Committer {
     readonly log: Log;
     readonly onDown: (error: Error) => void;
     readonly onUp: () => void;
+    /** A call outside of commits reports that the store must not be used any more. */
+    readonly onUnusable: (error: PawlError) => void;
   }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
@@ -69,6 +73,7 @@ export class Committer {
     this.#log = parts.log;
     this.#onDown = parts.onDown;
     this.#onUp = parts.onUp;
+    this.#onUnusable = parts.onUnusable;
   }
 
   get down(): boolean {
@@ -126,7 +131,7 @@ export class Committer {
         expire: () => reject(unanswered(noAnswer(timeoutMs))),
       };
       this.#timeouts.add(timeout);
-      call()
+      this.checked(call)
         .finally(() => this.#timeouts.delete(timeout))
         .then(resolve, (error) => reject(error instanceof StoreError ? unanswered(error) : error));
     });
@@ -137,7 +142,7 @@ export class Committer {
     for (let attempt = 1; ; attempt += 1) {
       if (this.#ended !== null) throw this.#ended;
       try {
-        return await call();
+        return await this.checked(call);
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         if (attempt >= this.#policy.maxAttempts) {
@@ -146,6 +151,16 @@ export class Committer {
         }
         await this.#pause(attempt);
       }
+    }
+  }
+
+  /** Calls the store once. Whoever calls it, the engine stops if the store must not be used any more (Committer.4). */
+  async checked<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      if (this.#ended === null && stopsEngine(error)) this.#onUnusable(error);
+      throw error;
     }
   }
 

@@ -51,6 +51,7 @@ async function open(
     log: () => {},
     onDown: () => reports.push("down"),
     onUp: () => reports.push("up"),
+    onUnusable: (error) => coordinator.stop(error),
   });
   const coordinator = new Coordinator({
     store,

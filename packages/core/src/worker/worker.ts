@@ -233,8 +233,8 @@ export class Worker {
       rejections: this.#rejections,
       releases: this.#releases,
       policyOf: (run) => this.#programs.policyOf(run),
-      undoChild: (child) => startUndoRun({ store, codec, ops: this.coordinator }, child),
-      closeChild: (child) => closeChild({ store, ops: this.coordinator }, child),
+      undoChild: (child) => this.#committer.checked(() => startUndoRun({ store, codec, ops: this.coordinator }, child)),
+      closeChild: (child) => this.#committer.checked(() => closeChild({ store, ops: this.coordinator }, child)),
       events: this.#sessionEvents(),
     };
   }
@@ -401,12 +401,15 @@ function createCommitPath(
   { onDown, onUp, ...events }: CommitEvents,
 ): { readonly committer: Committer; readonly coordinator: Coordinator } {
   const timeouts = new TimeoutQueue(clock, storageTimeoutMs);
-  const committer = new Committer({ store, clock, timeouts, random: world.random, policy, log, onDown, onUp });
+  const onUnusable = (error: PawlError): void => coordinator.stop(error);
+  const reports = { onDown, onUp, onUnusable };
+  const committer = new Committer({ store, clock, timeouts, random: world.random, policy, log, ...reports });
   const eventLoop = dueTimersFirst(world.eventLoop, clock);
   const { batchMax = LIMITS.batchMax, busyMax = LIMITS.busyMax } = store;
   const limits = { ...LIMITS, batchMax, busyMax };
   const callers = new TimeoutQueue<CallerOp>(clock, storageTimeoutMs);
-  return { committer, coordinator: new Coordinator({ store, committer, callers, eventLoop, limits, ...events }) };
+  const coordinator = new Coordinator({ store, committer, callers, eventLoop, limits, ...events });
+  return { committer, coordinator };
 }
 
 export interface HintHandlers {

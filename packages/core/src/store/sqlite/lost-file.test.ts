@@ -150,6 +150,16 @@ describe.skipIf(process.platform === "win32")("a SQLite file that is lost while 
     user.exec("ROLLBACK");
   });
 
+  it("a caller's read that meets a deleted file stops the engine before its next heartbeat", async () => {
+    const { engine, world, lines, broken } = await scope();
+    const run = await engine.start(sleep, undefined);
+    await world.settle();
+    deleteAll();
+    await expect(run.status()).rejects.toMatchObject({ code: "STORE_LOST" });
+    expect(broken).toMatchObject([{ code: "STORE_LOST" }]);
+    expect(lines).toHaveLength(1);
+  });
+
   it("a file that other files are written beside keeps working", async () => {
     const { engine, world } = await scope();
     writeFileSync(join(folder, "other.txt"), "x");
