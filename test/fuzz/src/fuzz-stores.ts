@@ -73,9 +73,9 @@ function postgresConnect(url: string): () => Store {
 
 /** The server that the test command has started, see `scripts/test-postgres.mjs`. */
 async function postgresUrl(): Promise<string | null> {
-  const { PAWL_TEST_POSTGRES_URL: url, PAWL_TEST_POSTGRES_ASK: ask } = process.env;
-  if (url !== undefined || ask === undefined) return url ?? null;
-  const response = await fetch(ask);
+  const { PAWL_TEST_POSTGRES_URL: url, PAWL_TEST_POSTGRES_START: start } = process.env;
+  if (url !== undefined || start === undefined) return url ?? null;
+  const response = await fetch(start);
   if (!response.ok) throw new Error(await response.text());
   return ((await response.json()) as { readonly url: string | null }).url;
 }

@@ -23,6 +23,11 @@ export const REGRESSIONS: readonly Regression[] = [
     bug: "a run was migrated between a timeout's record and the next commands of its program; the stale wait in its row was used",
   },
   {
+    seed: 941,
+    kinds: "all",
+    bug: "a cancel during the append of a timeout queued the run twice, and the answer to its end was not recognized",
+  },
+  {
     seed: 1_164,
     kinds: "all",
     bug: "a cancel during a step ended the run without rolling the step back",

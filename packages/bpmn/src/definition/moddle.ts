@@ -1,4 +1,4 @@
-import { BpmnModdle, type ParseResult } from "bpmn-moddle";
+import { BpmnModdle } from "bpmn-moddle";
 import { decodeXml } from "../xml/decode-xml.ts";
 import { readXml } from "../xml/read-xml.ts";
 import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
@@ -72,15 +72,37 @@ export function textForModdle(text: string, tree: XmlElement): string {
 
 const BPMN_NAMESPACE = "http://www.omg.org/spec/BPMN/20100524/MODEL";
 
+let cachedModdle: BpmnModdle | null = null;
+
+/** Cached, because building its metamodel is slow. Reading does not change it. */
+function moddle(): BpmnModdle {
+  cachedModdle ??= new BpmnModdle();
+  return cachedModdle;
+}
+
+/** What bpmn-moddle reports about content that it did not read. */
+export interface ModdleWarning {
+  readonly message: string;
+  readonly property?: string;
+  readonly value?: string;
+  readonly element?: { readonly id?: string };
+}
+
+/** A parsed document. The published declarations of this package must not name the types of bpmn-moddle, which has none. */
+export interface ParsedDocument {
+  readonly rootElement: unknown;
+  readonly warnings: readonly ModdleWarning[];
+}
+
 /** Parses with bpmn-moddle. Errors of the parser become `MODEL_INVALID`. */
-export async function parseWith(moddle: BpmnModdle, text: string, tree: XmlElement): Promise<ParseResult> {
+export async function parseDocument(text: string, tree: XmlElement): Promise<ParsedDocument> {
   if (tree.name !== "definitions" || tree.namespace !== BPMN_NAMESPACE) {
     const found = `<${tree.name}> of ${tree.namespace === "" ? "no namespace" : `namespace ${tree.namespace}`}`;
     const problem = `the root element is ${found.slice(0, 200)}; it must be <definitions> of namespace ${BPMN_NAMESPACE}`;
     throw modelInvalid("the document", [{ element: null, line: tree.line, text: problem }]);
   }
   try {
-    return await moddle.fromXML(textForModdle(text, tree));
+    return await moddle().fromXML(textForModdle(text, tree));
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
     const problem = { element: null, line: null, text: `the document cannot be read as BPMN 2.0: ${reason}` };
@@ -119,8 +141,7 @@ function idsIn(tree: XmlElement): ReadonlySet<string> {
 export async function rewriteBpmn(xml: string | Uint8Array): Promise<string> {
   const text = decodeXml(xml, XML_LIMITS.charsMax);
   const tree = readXml(text);
-  const moddle = new BpmnModdle();
-  const { rootElement } = await parseWith(moddle, text, tree);
-  const written = await moddle.toXML(rootElement, { format: true });
+  const { rootElement } = await parseDocument(text, tree);
+  const written = await moddle().toXML(rootElement, { format: true });
   return written.xml.replace(/<!\[CDATA\[.*?\]\]>|\r/gs, (part) => (part === "\r" ? "&#13;" : part));
 }

@@ -1,4 +1,3 @@
-import { BpmnModdle, type Warning } from "bpmn-moddle";
 import type { Element, Flow, Process, ScopeGraph } from "../model/process.ts";
 import { decodeXml } from "../xml/decode-xml.ts";
 import { readXml } from "../xml/read-xml.ts";
@@ -6,7 +5,19 @@ import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 import { checkProcess } from "./check-process.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
-import { flagIn, idIn, isModel, localId, type Model, modelIn, modelsIn, parseWith, tagOf, textIn } from "./moddle.ts";
+import {
+  flagIn,
+  idIn,
+  isModel,
+  localId,
+  type ModdleWarning,
+  type Model,
+  modelIn,
+  modelsIn,
+  parseDocument,
+  tagOf,
+  textIn,
+} from "./moddle.ts";
 import { Problems } from "./problem.ts";
 import { elementOf, messageFlowNames, type ReadContext, startsOf, variableOf } from "./read-elements.ts";
 
@@ -23,21 +34,13 @@ const TYPE_REFERENCES = new Set([
   "bpmn:import",
 ]);
 
-let cachedModdle: BpmnModdle | null = null;
-
-/** Cached, because building its metamodel is slow. Reading does not change it. */
-function moddle(): BpmnModdle {
-  cachedModdle ??= new BpmnModdle();
-  return cachedModdle;
-}
-
 /** Reads the processes of a BPMN 2.0 document. Throws one `PawlError` with code `MODEL_INVALID` that lists all problems. */
 export async function readBpmn(xml: string | Uint8Array): Promise<readonly Process[]> {
   const text = decodeXml(xml, XML_LIMITS.charsMax);
   const tree = readXml(text);
   const problems = new Problems();
   const { lines, scripts } = surveyDocument(tree, problems);
-  const { rootElement, warnings } = await parseWith(moddle(), text, tree);
+  const { rootElement, warnings } = await parseDocument(text, tree);
   for (const warning of warnings) reportLostContent(warning, scripts, problems);
   const roots = isModel(rootElement) ? modelsIn(rootElement, "rootElements") : [];
   const globals = roots.filter(({ $type }) => $type.startsWith("bpmn:Global"));
@@ -83,7 +86,7 @@ function surveyDocument(tree: XmlElement, problems: Problems) {
 
 /** Reports content that bpmn-moddle did not read, so that nothing is lost silently. */
 function reportLostContent(
-  { message, property, value, element }: Warning,
+  { message, property, value, element }: ModdleWarning,
   scripts: ReadonlyMap<string, string>,
   problems: Problems,
 ): void {

@@ -31,6 +31,7 @@ type Phase = "working" | "parked" | "ended" | "discarded";
  * 1. A completion reaches the program as soon as the program is idle. No step body starts before every earlier record is durable.
  * 2. A session parks when no step is running or scheduled. Its waits are committed first, with everything else it has to append.
  * 3. A discarded session changes nothing: its appends are dropped and its steps aborted.
+ * 4. One append is in flight at a time, so that each answer belongs to the append that was sent.
  */
 export class Session implements RunSession, SessionStateListener, DriverOwner {
   readonly kind = "source";
@@ -46,7 +47,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #phase: Phase = "working";
   #idleRequested = false;
   endState: RunState | null = null;
+  /** The append that is not answered yet. */
   #sent: AppendOp | null = null;
+  /** Whether the next batch takes this session's append. */
+  #isEnlisted = false;
   #controller: AbortController | null = null;
   #unwatched: (() => void) | null = null;
 
@@ -103,6 +107,8 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   onFilled(): void {
+    if (this.#isEnlisted) return;
+    this.#isEnlisted = true;
     this.#services.events.onAppendReady(this);
   }
 
@@ -172,7 +178,8 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   takeAppend(): AppendOp | null {
-    if (this.#phase === "discarded" || this.#exclusive.inFlight) return null;
+    this.#isEnlisted = false;
+    if (this.#phase === "discarded" || this.#sent !== null) return null;
     this.#sent =
       this.#state.pending.takeOp(this.runId, this.run.epoch) ??
       (this.#hasEnded ? null : this.#exclusive.takeOp(this.run));
@@ -182,12 +189,14 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
 
   appended(outcome: Outcomes["append"]): void {
     if (this.#phase === "discarded") return;
-    // Completions recorded during an exclusive append were not taken with it.
-    if (this.#exclusive.inFlight && this.#state.pending.commitRequested) this.#services.events.onAppendReady(this);
+    const op = this.#sent;
+    this.#sent = null;
+    // While an append is in flight, a batch takes no other append of this run.
+    if (this.#state.pending.commitRequested) this.onFilled();
     const answer = this.#exclusive.answered(outcome);
     if (answer.kind === "durable") {
       if (answer.rowUpdated) this.#stored.adopt(this.#state);
-      this.#onDurable();
+      this.#onDurable(op);
     } else if (answer.kind === "stale") {
       this.#catchUp();
     } else if (answer.kind === "early") {
@@ -223,9 +232,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     return this.#phase === "discarded" || this.#phase === "ended";
   }
 
-  #onDurable(): void {
-    const op = this.#sent;
-    this.#sent = null;
+  #onDurable(op: AppendOp | null): void {
     if (op !== null) this.#services.events.onCommitted(this, op);
     if (this.#state.pending.isSplit) this.#state.pending.requestCommit();
     if (this.#phase === "ended") {

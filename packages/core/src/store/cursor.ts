@@ -18,13 +18,18 @@ export function readCursor<const Shape extends readonly ("string" | "number")[]>
   if (cursor === undefined) return null;
   const parts = parse(cursor);
   const fits = parts[0] === list && parts.length === shape.length + 1;
-  if (!fits || !shape.every((type, index) => typeof parts[index + 1] === type)) {
+  if (!fits || !shape.every((type, index) => isPart(type, parts[index + 1]))) {
     throw new PawlError(
       "CURSOR_INVALID",
       `the cursor does not belong to the list of ${list}; start with the first page`,
     );
   }
   return parts.slice(1) as Place<Shape>;
+}
+
+/** Numbers in cursors are times and positions. A store may not be able to compare others. */
+function isPart(type: "string" | "number", part: unknown): boolean {
+  return type === "number" ? Number.isSafeInteger(part) : typeof part === "string";
 }
 
 type Place<Shape extends readonly ("string" | "number")[]> = {

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createEngine, type Engine, type EngineOptions, type Log, type Store, StoreError } from "pawl";
+import { createEngine, type Engine, type EngineOptions, type Log, PawlError, type Store } from "pawl";
 import { storeAt } from "../database.ts";
 import { digestOf } from "../digest.ts";
 import { loadWorkflows } from "../load/workflows.ts";
@@ -40,10 +40,14 @@ async function opened(connect: () => Store, options: Omit<EngineOptions, "store"
     try {
       return await createEngine({ ...options, store: connect() });
     } catch (error) {
-      if (!(error instanceof StoreError) || attempts === OPEN_ATTEMPTS_MAX) throw error;
+      if (!isUnavailable(error) || attempts === OPEN_ATTEMPTS_MAX) throw error;
       await delay(RETRY_MS);
     }
   }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof PawlError && error.code === "STORE_UNAVAILABLE";
 }
 
 async function main(): Promise<void> {

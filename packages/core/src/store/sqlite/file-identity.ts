@@ -26,16 +26,25 @@ export class FileIdentity {
 
   /** Throws STORE_LOST if a path does not name the open file any more. */
   check(): void {
-    for (const { path, device, inode } of this.#files) {
-      const found = statAt(path);
-      if (found === null || (found?.dev === device && found.ino === inode)) continue;
-      const end = found === undefined ? "deleted or moved" : "replaced";
-      const cause = path.endsWith(LOG_SUFFIX) ? ", by a program or by another SQLite library in this process" : "";
-      throw new PawlError(
-        "STORE_LOST",
-        `the file ${path} was ${end} while the store had it open${cause}; nothing is committed any more; restart the process`,
-      );
-    }
+    checkFiles(this.#files);
+  }
+
+  /** The same for the database file alone. The store's own close may have deleted the log. */
+  checkDatabase(): void {
+    checkFiles(this.#files.slice(0, 1));
+  }
+}
+
+function checkFiles(files: readonly NamedFile[]): void {
+  for (const { path, device, inode } of files) {
+    const found = statAt(path);
+    if (found === null || (found?.dev === device && found.ino === inode)) continue;
+    const end = found === undefined ? "deleted or moved" : "replaced";
+    const cause = path.endsWith(LOG_SUFFIX) ? ", by a program or by another SQLite library in this process" : "";
+    throw new PawlError(
+      "STORE_LOST",
+      `the file ${path} was ${end} while the store had it open${cause}; nothing is committed any more; restart the process`,
+    );
   }
 }
 

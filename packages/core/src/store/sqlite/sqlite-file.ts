@@ -120,7 +120,7 @@ export class SqliteFile {
     let database: SqliteDatabase | null = null;
     try {
       // A file that is opened again must be the same one. SQLite would create a missing file.
-      this.#identity?.check();
+      this.#identity?.checkDatabase();
       database = this.#openDatabase();
       const connection = new Connection(database, synchronous, walBytesMax);
       this.#identity = connection.identity;
