@@ -11,5 +11,5 @@ export type ToParent =
 
 export type ToChild =
   | { readonly kind: "kept"; readonly number: number }
-  /** Null if there is no scenario now; the child asks again later. */
+  /** Null if there is no scenario now. The child requests one again later. */
   | { readonly kind: "scenario"; readonly scenario: Scenario | null };

@@ -36,7 +36,7 @@ export const BATCH = fc.array(fc.oneof(...CALLS), { minLength: 1, maxLength: CAL
  *
  * 1. Each call ends in a value, or in an error with a code of the catalog.
  * 2. The engine is not broken: runs that were started before and after the calls complete.
- * 3. Whatever was written can be read.
+ * 3. Everything that was written can be read.
  * 4. There is no unhandled rejection or exception, and no log line about an internal error.
  */
 export async function fuzz(options: {
@@ -128,7 +128,7 @@ async function makeCall(world: FuzzedWorld, { group, method, args }: FuzzedCall,
   const { inWorkflow = false, target } = GROUPS.find(({ name }) => name === group) as ApiGroup;
   if (inWorkflow) return await startInWorkflow(world, { method, args });
   const made = refOf(world.refs, entry.target ?? target);
-  // Awaited only if it is a promise: a handle is no promise, and a client has a method `then` of nobody's.
+  // Awaited only if it is a promise: a handle is no promise, and its methods must not be called as one.
   const object = (made instanceof Promise ? await made : made) as Record<
     string,
     (...all: readonly unknown[]) => unknown

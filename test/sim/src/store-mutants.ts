@@ -175,7 +175,7 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     file: "rules/claim.js",
     find: "tables.workers.save(worker, now + leaseMs, workflows);",
     replace: "if (!alive) freeAll(batch, worker); tables.workers.save(worker, now + leaseMs, workflows);",
-    breaks: "I2 a worker keeps the runs that nobody claimed",
+    breaks: "I2 a worker keeps the runs that no other worker claimed",
   },
   {
     name: "a late heartbeat takes back runs that another worker had claimed",

@@ -12,7 +12,7 @@ export interface Committed {
   readonly commit: Commit;
   /** The batch was sent more than once, so an answer "again" may refer to an earlier send of this batch. */
   readonly resent: boolean;
-  /** Indexes in the batch of transitions that the last send left out. The commit has no answers for them. */
+  /** Indexes in the batch of transitions that the last send omitted. The commit has no answers for them. */
   readonly abandoned: ReadonlySet<number>;
 }
 
@@ -33,7 +33,7 @@ const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
  * Sends batches to the store, with retries.
  *
  * 1. After a failure the same batch is sent again, even if it may have been applied: transitions are idempotent. Transitions of callers
- *    who got STORE_UNAVAILABLE meanwhile are left out. The others are sent until the store is back.
+ *    that got STORE_UNAVAILABLE meanwhile are omitted. The others are sent until the store is back.
  * 2. The store is down after the last attempt of the retry policy, or when a commit has no answer for the storage timeout. `onDown` is
  *    then called, and callers are failed. It is up again when a commit succeeds, and only then: a read proves nothing. `onUp` is then called.
  * 3. After `end`, no call reaches the store: each fails with the given error.
@@ -154,7 +154,7 @@ export class Committer {
     }
   }
 
-  /** Calls the store once. Whoever calls it, the engine stops if the store must not be used any more (Committer.4). */
+  /** Calls the store once. Every call of the store goes through here, so that the engine stops when the store must not be used any more (Committer.4). */
   async checked<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();

