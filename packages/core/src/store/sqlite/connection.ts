@@ -86,7 +86,7 @@ export class Connection {
   write<Result>(work: () => Result): Result {
     this.#shmLock?.check();
     const result = this.#transact(work);
-    this.identity?.check();
+    this.identity?.checkAfterWrite();
     return result;
   }
 
