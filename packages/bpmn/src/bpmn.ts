@@ -18,7 +18,7 @@ import {
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
-import type { Deployment, DeploymentState } from "./deployment/deployments.ts";
+import type { Deployment, DeploymentState, DeploymentView } from "./deployment/deployments.ts";
 import { conditionalStart, START_OPTIONS, type StartProcessOptions, startRequest } from "./deployment/start-process.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import { FORMS, type Forms } from "./human/forms.ts";
@@ -192,7 +192,7 @@ export class Bpmn {
   }
 
   /** The versions of a process, oldest first. */
-  async deployments(process: string): Promise<readonly Deployment[]> {
+  async deployments(process: string): Promise<readonly DeploymentView[]> {
     return await this.#definitions.deployments.list(readArgument(kinds.name, process, "process"));
   }
 
@@ -336,6 +336,7 @@ export class Bpmn {
   async view(runId: string): Promise<ProcessView> {
     const run = await this.#engine.get(runId);
     if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${runId} not found`);
+    if (run.unreadable !== null && run.input === undefined) throw run.unreadable;
     const { process } = await this.#definitions.version(run.workflow, run.version);
     return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).sinceSnapshot());
   }

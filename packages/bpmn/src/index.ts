@@ -5,7 +5,12 @@ export { type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";
 export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
 export type { Deployed, DeployOptions } from "./deployment/definitions.ts";
-export type { Deployment, DeploymentAction as DeploymentAct, DeploymentState } from "./deployment/deployments.ts";
+export type {
+  Deployment,
+  DeploymentAction as DeploymentAct,
+  DeploymentState,
+  DeploymentView,
+} from "./deployment/deployments.ts";
 export type { StartProcessOptions } from "./deployment/start-process.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/decision-model.ts";

@@ -29,7 +29,7 @@ export {
   readArgument,
   readOptions,
 } from "./model/option-check.ts";
-export type { CodecHook } from "./model/payload.ts";
+export type { CodecHook, Reading } from "./model/payload.ts";
 export type { LimitName, PolicyOptions } from "./model/policy.ts";
 export type { JournalRecord, NewRecord, Outcome, RecordKind, Records, SeqRange } from "./model/record.ts";
 export type { RetryOptions, RetryPolicy } from "./model/retry.ts";

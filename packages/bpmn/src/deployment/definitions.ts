@@ -61,6 +61,8 @@ export class Definitions {
   readonly #code: ReadonlyMap<string, AnyWorkflow>;
   readonly #versions = new Map<string, Version>();
   readonly #latest = new Map<string, number>();
+  /** Set if a definition could not be read, which may be any. */
+  #unreadable: PawlError | null = null;
   readonly #workflow: ReturnType<typeof definitionWorkflow>;
   readonly deployments: Deployments;
 
@@ -84,10 +86,14 @@ export class Definitions {
   /** Loads versions that other processes have deployed since. */
   async refresh(): Promise<void> {
     await this.deployments.refresh();
+    this.#unreadable = null;
     let cursor: string | undefined;
     do {
       const page = await this.#engine.list({ workflow: DEFINITION_WORKFLOW, limit: 100, ...(cursor && { cursor }) });
-      for (const { input } of page.items) await this.#add(input as Definition);
+      for (const { input, unreadable } of page.items) {
+        if (unreadable !== null && input === undefined) this.#unreadable = unreadable;
+        else await this.#add(input as Definition);
+      }
       cursor = page.cursor ?? undefined;
     } while (cursor !== undefined);
   }
@@ -115,6 +121,7 @@ export class Definitions {
     await this.refresh();
     const found = this.#loaded(process, version);
     if (found !== null) return found;
+    if (this.#unreadable !== null) throw this.#unreadable;
     const which = version === null ? "" : ` version ${version}`;
     throw new PawlError("PROCESS_NOT_FOUND", `process ${process}${which} not found; deploy it first`);
   }
@@ -184,6 +191,8 @@ export class Definitions {
         return { process: process.id, version, isNew: true };
       }
       await this.refresh();
+      // Its versions may be taken by definitions that cannot be read.
+      if (this.#unreadable !== null) throw this.#unreadable;
     }
     throw new PawlError(
       "PROCESS_STATE",

@@ -1,4 +1,4 @@
-import { type Engine, type Page, PawlError } from "pawl";
+import { type DocumentView, type Engine, type Page, PawlError } from "pawl";
 import { freshId } from "../runtime/system.ts";
 
 /**
@@ -24,6 +24,12 @@ export interface Deployment {
   readonly state: DeploymentState;
   readonly history: readonly DeploymentAction[];
 }
+
+/** A deployment as it is listed. */
+export type DeploymentView = Deployment & {
+  /** Set if the engine's codec cannot read the deployment. Its history is empty then. */
+  readonly unreadable: PawlError | null;
+};
 
 const KIND = "deployment";
 const ATTEMPTS_MAX = 20;
@@ -52,25 +58,25 @@ export class Deployments {
 
   async refresh(): Promise<void> {
     for (let cursor: string | undefined; ; ) {
-      const page: Page<{ readonly value: Deployment }> = await this.#documents.list<Deployment>({
+      const page: Page<DocumentView<Deployment>> = await this.#documents.list<Deployment>({
         kind: KIND,
         ...(cursor !== undefined && { cursor }),
       });
-      for (const { value } of page.items) this.#states.set(idOf(value.process, value.version), value.state);
+      for (const { id, attributes } of page.items) this.#states.set(id, attributes.d as DeploymentState);
       if (page.cursor === null) return;
       cursor = page.cursor;
     }
   }
 
-  async list(process: string): Promise<readonly Deployment[]> {
-    const found: Deployment[] = [];
+  async list(process: string): Promise<readonly DeploymentView[]> {
+    const found: DeploymentView[] = [];
     for (let cursor: string | undefined; ; ) {
-      const page: Page<{ readonly value: Deployment }> = await this.#documents.list<Deployment>({
+      const page: Page<DocumentView<Deployment>> = await this.#documents.list<Deployment>({
         kind: KIND,
         where: { a: process },
         ...(cursor !== undefined && { cursor }),
       });
-      found.push(...page.items.map(({ value }) => value));
+      found.push(...page.items.map(viewOf));
       if (page.cursor === null) return found.sort((left, right) => left.version - right.version);
       cursor = page.cursor;
     }
@@ -92,6 +98,7 @@ export class Deployments {
     const act = { id: freshId(), state, by };
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const seen = await this.#read(process, version);
+      if (seen !== null && seen.unreadable !== null) throw seen.unreadable;
       const was = seen?.value ?? { process, version, hash, state: "published" as const, history: [] };
       if (was.history.some(({ id }) => id === act.id)) return was;
       if (!NEXT[was.state].includes(state)) {
@@ -112,9 +119,17 @@ export class Deployments {
 
   async #read(process: string, version: number) {
     const seen = await this.#documents.get<Deployment>(KIND, idOf(process, version));
-    if (seen !== null) this.#states.set(idOf(process, version), seen.value.state);
+    if (seen !== null) this.#states.set(seen.id, seen.attributes.d as DeploymentState);
     return seen;
   }
+}
+
+/** The attributes hold everything but the history. */
+function viewOf({ id, value, unreadable, attributes }: DocumentView<Deployment>): DeploymentView {
+  if (unreadable === null) return { ...value, unreadable };
+  const { a: process = "", c: hash = "", d: state } = attributes;
+  const version = Number(id.slice(id.lastIndexOf(" ") + 1));
+  return { process, version, hash, state: state as DeploymentState, history: [], unreadable };
 }
 
 function documentOf(value: Deployment) {

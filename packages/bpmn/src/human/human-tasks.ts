@@ -8,6 +8,7 @@ import {
   optionTable,
   type Page,
   PawlError,
+  type Reading,
   readArgument,
   readOptions,
 } from "pawl";
@@ -32,7 +33,11 @@ export interface TaskOptions {
   readonly newId?: () => string;
 }
 
-export type HumanTask = Omit<TaskDocument, "notify"> & { readonly state: TaskState };
+export type HumanTask = Omit<TaskDocument, "notify"> & {
+  readonly state: TaskState;
+  /** Set if the engine's codec cannot read the task. Only its id, assignee and state are known then, and it cannot be changed. */
+  readonly unreadable: PawlError | null;
+};
 
 /** Who does it and why, for the history. */
 export interface ByOptions {
@@ -246,8 +251,8 @@ export class HumanTasks {
   ): Promise<HumanTask> {
     const actionId = this.#newId();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const seen = await this.#read(id);
-      const task = { ...seen.value, state: stateOf(seen) };
+      const seen = readable(await this.#read(id));
+      const task = { ...seen.value, state: stateOf(seen), unreadable: null };
       // An earlier attempt was written, but its reply was lost.
       if (task.history.some((action) => action.id === actionId)) return taskOf(seen);
       if (states === "open" && task.state !== "open") throw taskError(id, `is ${task.state}`, "TASK_STATE");
@@ -257,14 +262,14 @@ export class HumanTasks {
       const history = [...task.history, { ...action, id: actionId, at: this.#now() }];
       const next: TaskDocument = { ...seen.value, ...changes, history };
       const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), sends);
-      if (outcome.kind === "done") return taskOf({ value: next, attributes: { d: state } });
+      if (outcome.kind === "done") return taskOf({ id, value: next, unreadable: null, attributes: { d: state } });
       if (outcome.kind === "ended") await this.#close(seen, outcome.status);
     }
     throw taskError(id, "kept changing; try again", "TASK_STATE");
   }
 
   /** Cancels a task whose run has ended. */
-  async #close(seen: DocumentView<TaskDocument>, status: string | null): Promise<never> {
+  async #close(seen: ReadableTask, status: string | null): Promise<never> {
     const { documents } = this.#engine;
     const why = status === null ? "its run was not found" : `its run is ${status}`;
     const action = { kind: "cancelled", id: this.#newId(), at: this.#now(), by: null, to: null, why } as const;
@@ -288,10 +293,40 @@ function documentOf(value: TaskDocument, state: TaskState, runId: string | null)
   return { kind: TASK_KIND, id: value.id, runId, value, attributes: taskAttributes(value, state) };
 }
 
-function taskOf({ value, attributes }: Pick<DocumentView<TaskDocument>, "value" | "attributes">): HumanTask {
-  const { notify: _, ...task } = value;
-  return { ...task, state: stateOf({ attributes }) };
+type ReadableTask = Extract<DocumentView<TaskDocument>, { readonly unreadable: null }>;
+
+type TaskRow = Pick<DocumentView<TaskDocument>, "id" | "attributes"> & Reading<TaskDocument>;
+
+function readable(view: DocumentView<TaskDocument>): ReadableTask {
+  if (view.unreadable !== null) throw view.unreadable;
+  return view;
 }
+
+function taskOf({ id, value, unreadable, attributes }: TaskRow): HumanTask {
+  const state = stateOf({ attributes });
+  if (unreadable !== null) return { ...UNKNOWN, id, assignee: attributes.a ?? null, state, unreadable };
+  const { notify: _, ...task } = value;
+  return { ...task, state, unreadable };
+}
+
+/** The fields of a task that cannot be read. */
+const UNKNOWN: Omit<TaskDocument, "notify" | "id" | "assignee"> = {
+  run: null,
+  name: "",
+  description: null,
+  form: null,
+  priority: null,
+  candidateUsers: [],
+  candidateGroups: [],
+  createdAt: 0,
+  dueAt: null,
+  followUpAt: null,
+  variables: null,
+  owner: null,
+  completion: null,
+  comments: [],
+  history: [],
+};
 
 function stateOf({ attributes }: Pick<DocumentView, "attributes">): TaskState {
   return attributes.d as TaskState;

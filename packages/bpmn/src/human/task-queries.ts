@@ -88,10 +88,17 @@ async function listByKey(
   return await fill(paging, async (limit, cursor) => {
     const page = await documents.list<string>({ kind: TASK_KEY_KIND, where, limit, ...(cursor && { cursor }) });
     const keys = last === null ? page.items : page.items.filter(({ id }) => id < last);
-    const found = await Promise.all(keys.map(({ value }) => documents.get<TaskDocument>(TASK_KIND, value)));
+    const ids = keys.map((each) => (each.unreadable === null ? each.value : taskIdIn(key, each.id)));
+    const found = await Promise.all(ids.map((id) => documents.get<TaskDocument>(TASK_KIND, id)));
     const items = found.filter((each) => each !== null).filter((each) => fits(each, query));
     return { items, cursor: keys.length < page.items.length ? null : page.cursor };
   });
+}
+
+/** The task id in the id of a search key, for a key whose value cannot be read. */
+function taskIdIn(key: string, id: string): string {
+  const location = key === DUE_KEY ? `${DUE_KEY} ${sortableTime(0)}` : key;
+  return id.slice(location.length + 1);
 }
 
 /** Reads until the page is full, so that tasks filtered out leave no gaps. */
@@ -109,14 +116,15 @@ async function fill(
   }
 }
 
-function fits({ value, attributes }: DocumentView<TaskDocument>, query: TaskQuery): boolean {
+/** Compares attributes only, so that a task whose value cannot be read is listed too. */
+function fits({ attributes }: DocumentView<TaskDocument>, query: TaskQuery): boolean {
   const { assignee, runId, process, unassigned = false, state = "open" } = query;
   return (
     (state === "any" || attributes.d === state) &&
-    (assignee === undefined || value.assignee === assignee) &&
+    (assignee === undefined || attributes.a === assignee) &&
     (runId === undefined || attributes.b === runId) &&
     (process === undefined || attributes.c === process) &&
-    (!unassigned || value.assignee === null)
+    (!unassigned || attributes.a === undefined)
   );
 }
 

@@ -14,7 +14,7 @@ interface RunToRebuild {
   readonly parent: Parent | null;
 }
 
-/** Rebuilds the state of a run from its snapshot and the records after it. */
+/** Rebuilds the state of a run from its snapshot and the records after it. Throws `PAYLOAD_UNREADABLE` if a record cannot be read. */
 export function rebuildState(
   process: Process,
   evaluate: (expression: Expression, variables: Variables) => unknown,
@@ -31,6 +31,7 @@ export function rebuildState(
       : fromState(process, environment, fromSnapshotState(stored));
   if (stored === undefined) applyEvent(state, { kind: "started", at: run.createdAt, ...run.input });
   for (const record of records) {
+    if (record.unreadable !== null) throw record.unreadable;
     const event = eventOfRecord(state, run.id, record);
     if (event !== null) applyEvent(state, event);
   }

@@ -13,6 +13,7 @@ export type ClientOptions = Pick<
   | "eventRetention"
   | "payloadBytesMax"
   | "codec"
+  | "acceptCodec"
   | "log"
   | "world"
 >;
@@ -26,6 +27,7 @@ const CLIENT_OPTIONS = optionTable<ClientOptions>("createClient", {
   eventRetention: ENGINE_KINDS.eventRetention,
   payloadBytesMax: ENGINE_KINDS.payloadBytesMax,
   codec: ENGINE_KINDS.codec,
+  acceptCodec: ENGINE_KINDS.acceptCodec,
   log: ENGINE_KINDS.log,
   world: ENGINE_KINDS.world,
 });

@@ -54,6 +54,11 @@ export interface EngineOptions extends PolicyOptions {
   readonly payloadBytesMax?: number;
   /** Encodes every stored value, including failures. For compression and encryption. Default: none. */
   readonly codec?: CodecHook;
+  /**
+   * Opens although the codec cannot read what other codecs have written to this store, and removes their checks. Runs that need an
+   * unreadable value are paused with `PAYLOAD_UNREADABLE`. Default false.
+   */
+  readonly acceptCodec?: boolean;
   /** Receives log lines. Default: the console. */
   readonly log?: Log;
   /** Clock, randomness and event loop. Tests and the simulator pass their own. Default: the platform's. */
@@ -92,6 +97,7 @@ export interface EngineConfig {
   readonly policy: RunPolicy;
   readonly payloadBytesMax: number;
   readonly codec: CodecHook | null;
+  readonly acceptCodec: boolean;
   /** Called in the empty asynchronous context. */
   readonly log: Log;
   /** For `ctx.log`: called in the context of the workflow code. */
@@ -146,6 +152,7 @@ export const ENGINE_KINDS = {
   retention: RETENTION,
   payloadBytesMax: kinds.integer(1, PAYLOAD_BYTES_LIMIT),
   codec: kinds.withMethods("an object with encode and decode", "encode", "decode"),
+  acceptCodec: kinds.flag,
   log: kinds.callback,
   world: kinds.options(WORLD),
   ...POLICY_KINDS,
@@ -179,6 +186,7 @@ export function resolveConfig(given: EngineOptions): EngineConfig {
     retention: resolveRetention(options.retention ?? {}, eventRetentionMs),
     payloadBytesMax: options.payloadBytesMax ?? 2 * 1024 * 1024,
     codec: options.codec ?? null,
+    acceptCodec: options.acceptCodec ?? false,
     log: (level, text, fields) => EMPTY_CONTEXT.runInAsyncScope(() => log(level, text, fields)),
     codeLog: log,
     world: {

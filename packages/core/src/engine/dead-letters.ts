@@ -2,13 +2,14 @@ import { PawlError } from "../model/errors.ts";
 import type { DeadLetter } from "../model/inbox.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
 import { kinds, optionTable, PAGE_KINDS, readArgument, readOptions } from "../model/option-check.ts";
+import { type Reading, readingOf } from "../model/payload.ts";
 import type { EventPost, MessagePost } from "../model/transition.ts";
 import type { ControlParts } from "../operator/controls.ts";
 import type { Page, PageQuery } from "../store/store.ts";
 import { LETTER_ID } from "./op-check.ts";
 
-/** A dead letter with its value decoded. */
-export type DeadLetterView = Omit<DeadLetter, "value"> & { readonly value: unknown };
+/** A dead letter with its value decoded. If this codec cannot read the value, `unreadable` says so and `value` is undefined. */
+export type DeadLetterView = Omit<DeadLetter, "value"> & Reading;
 
 interface ReplayOptions {
   readonly to?: string;
@@ -92,7 +93,7 @@ export class DeadLetters {
   }
 
   #view(letter: DeadLetter): DeadLetterView {
-    return { ...letter, value: this.#parts.codec.decode(letter.value) };
+    return { ...letter, ...readingOf<unknown>(this.#parts.codec, letter.value, `dead letter ${letter.id}`) };
   }
 }
 

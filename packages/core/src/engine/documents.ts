@@ -8,18 +8,19 @@ import {
   readArgument,
   readOptions,
 } from "../model/option-check.ts";
+import { type Reading, readingOf } from "../model/payload.ts";
 import type { Payload } from "../model/run.ts";
 import type { MessagePost, StoredDocument } from "../model/transition.ts";
 import type { ControlParts } from "../operator/controls.ts";
 import type { DocumentQuery, Page } from "../store/store.ts";
 import { sendOp } from "./op-builders.ts";
 
-/** A document with its value decoded. */
-export interface DocumentView<Value = unknown> extends Omit<StoredDocument, "body"> {
-  readonly value: Value;
-  /** The stored row. `revise` compares it with the current row. */
-  readonly stored: StoredDocument;
-}
+/** A document with its value decoded. If this codec cannot read the value, `unreadable` says so and `value` is undefined. */
+export type DocumentView<Value = unknown> = Omit<StoredDocument, "body"> &
+  Reading<Value> & {
+    /** The stored row. `revise` compares it with the current row. */
+    readonly stored: StoredDocument;
+  };
 
 export type NewDocument<Value = unknown> = Omit<StoredDocument, "body"> & { readonly value: Value };
 
@@ -127,6 +128,6 @@ export class Documents {
 
   #view<Value>(stored: StoredDocument): DocumentView<Value> {
     const { body, ...rest } = stored;
-    return { ...rest, value: this.#parts.codec.decode(body) as Value, stored };
+    return { ...rest, ...readingOf<Value>(this.#parts.codec, body, `document ${rest.kind} ${rest.id}`), stored };
   }
 }

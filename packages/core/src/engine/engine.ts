@@ -22,6 +22,7 @@ import { Worker } from "../worker/worker.ts";
 import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "../workflow/ctx.ts";
 import type { MessageType, TopicType } from "../workflow/messages.ts";
 import { checkDeclaration, checkWorkflow } from "../workflow/workflow.ts";
+import { checkCodec } from "./codec-check.ts";
 import { addWorkflow, codecOf, type EngineConfig, type EngineOptions, resolveConfig } from "./config.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Documents } from "./documents.ts";
@@ -112,8 +113,16 @@ export class Engine {
 
   /** Starts the worker. `createEngine` calls this. */
   open(): Promise<void> {
-    this.#opened ??= this.#worker.start().then(() => this.#runs.watch());
+    this.#opened ??= this.#open();
     return this.#opened;
+  }
+
+  async #open(): Promise<void> {
+    const { codec: hook, acceptCodec: accept } = this.#config;
+    // Before the worker starts: a worker whose codec does not match must not claim a run.
+    await checkCodec({ store: this.#config.store, withRetry: (call) => this.#worker.withRetry(call), hook, accept });
+    await this.#worker.start();
+    this.#runs.watch();
   }
 
   /** Adds a workflow to this worker. Changes nothing if its name and version are already registered. */

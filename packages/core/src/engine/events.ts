@@ -1,6 +1,6 @@
 import { type Failure, toError } from "../model/failure.ts";
 import type { AppendOp } from "../model/op.ts";
-import type { Codec } from "../model/payload.ts";
+import { type Codec, readingOf } from "../model/payload.ts";
 import type { LimitName } from "../model/policy.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { type RollbackFailure, rollbackFailures } from "../model/rollback-failure.ts";
@@ -275,6 +275,8 @@ export class EventPublisher {
   }
 
   #errorOf(failure: Payload): Error | null {
-    return failure === null ? null : toError(this.#codec.decode(failure) as Failure);
+    if (failure === null) return null;
+    const { value, unreadable } = readingOf<Failure>(this.#codec, failure, "the failure");
+    return unreadable ?? toError(value);
   }
 }

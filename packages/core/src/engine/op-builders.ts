@@ -89,7 +89,7 @@ export function checkConflict(codec: Codec, run: Run, requested: NewRun, onConfl
 }
 
 function plainText(codec: Codec, run: Pick<Run, "input">): string | null {
-  return PLAIN.encode(codec.decode(run.input), "input");
+  return PLAIN.encode(codec.decode(run.input, "the input of the existing run"), "input");
 }
 
 /** The configuration for building sends and emits. */

@@ -178,16 +178,6 @@ describe.each(TEST_STORES)("a codec, on the store $name", ({ create }) => {
     expect(JSON.stringify((await run.journal()).map((record) => record.value))).toContain(CANARY);
     expect(await cluster.dump()).not.toContain(CANARY);
   });
-
-  it("a run whose input the codec cannot decode fails, and other runs continue", async () => {
-    const cluster = await create(onTestFinished);
-    const plain = await cluster.engine();
-    const run = await plain.start(echo, "not encoded");
-    const engine = await cluster.engine({ workflows: [echo], codec: secret });
-    await cluster.world.advance("2 s");
-    expect(await cluster.result(await engine.start(echo, "encoded"))).toBe("encoded");
-    expect(await plain.run(run.id).status()).toBe("failed");
-  });
 });
 
 describe.each(TEST_STORES)("a schema, on the store $name", ({ create }) => {

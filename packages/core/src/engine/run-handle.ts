@@ -1,6 +1,7 @@
+import type { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
 import type { SendOutcome } from "../model/op.ts";
-import type { Codec } from "../model/payload.ts";
+import { type Codec, readingOf } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { RewindOptions, Rewound } from "../operator/action.ts";
@@ -120,24 +121,36 @@ export type RunSummary = Omit<Run, "input" | "outcome"> & {
   readonly output: unknown;
   /** The failure of a failed or cancelled run, or the reason of a pause. */
   readonly error: Error | null;
+  /** Set if the input, the output or the failure cannot be read with this codec. An unreadable value is undefined. */
+  readonly unreadable: PawlError | null;
 };
 
 /** A record with its value decoded. */
-export type RecordView = Omit<JournalRecord, "payload"> & { readonly value: unknown; readonly error: Error | null };
+export type RecordView = Omit<JournalRecord, "payload"> & {
+  readonly value: unknown;
+  readonly error: Error | null;
+  /** Set if the value or the failure cannot be read with this codec. */
+  readonly unreadable: PawlError | null;
+};
 
 export function runSummary(codec: Codec, run: Run): RunSummary {
   const { input, outcome, ...rest } = run;
-  const value = codec.decode(outcome);
-  const error = run.status === "completed" || outcome === null ? null : toError(value as Failure);
-  return { ...rest, input: codec.decode(input), output: run.status === "completed" ? value : undefined, error };
+  const isCompleted = run.status === "completed";
+  const given = readingOf<unknown>(codec, input, `the input of run ${run.id}`);
+  const end = readingOf<unknown>(codec, outcome, `the ${isCompleted ? "output" : "failure"} of run ${run.id}`);
+  return {
+    ...rest,
+    input: given.value,
+    output: isCompleted ? end.value : undefined,
+    error: isCompleted || outcome === null ? null : (end.unreadable ?? toError(end.value as Failure)),
+    unreadable: given.unreadable ?? end.unreadable,
+  };
 }
 
 export function recordView(codec: Codec, record: JournalRecord): RecordView {
   const { payload, ...rest } = record;
-  const value = codec.decode(payload);
-  return {
-    ...rest,
-    value: record.outcome === "failed" ? undefined : value,
-    error: record.outcome === "failed" && value !== undefined ? toError(value as Failure) : null,
-  };
+  const { value, unreadable } = readingOf<unknown>(codec, payload, `record ${record.seq} at ${record.location}`);
+  const isFailed = record.outcome === "failed";
+  const error = isFailed && value !== undefined ? toError(value as Failure) : null;
+  return { ...rest, value: isFailed ? undefined : value, error: isFailed ? (unreadable ?? error) : null, unreadable };
 }

@@ -198,7 +198,10 @@ export class Runs {
   }
 
   #output(runId: string, end: RunEnd): unknown {
-    const value = this.#parts.codec.decode(end.outcome);
+    const value = this.#parts.codec.decode(
+      end.outcome,
+      `the ${end.status === "completed" ? "output" : "failure"} of run ${runId}`,
+    );
     if (end.status === "completed") return value;
     const cause = value === undefined ? undefined : toError(value as Failure);
     const code = end.status === "failed" ? "RUN_FAILED" : "RUN_CANCELLED";

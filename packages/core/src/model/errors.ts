@@ -239,10 +239,16 @@ export const ERRORS = {
       "A value is larger than `payloadBytesMax`, or one operation, such as a fork, is larger than a commit can be.",
     fix: "Store it elsewhere and pass a reference, or raise the limit.",
   },
-  PAYLOAD_CORRUPT: {
+  PAYLOAD_UNREADABLE: {
     status: 500,
-    means: "A stored value cannot be decoded: it is damaged, or was written with another codec.",
-    fix: "Configure the codec that wrote it.",
+    means:
+      "A stored value cannot be decoded: it was written with another codec or key, or is damaged. A run that needs it is paused, and nothing is lost.",
+    fix: "Start workers with the codec that wrote it, then resume the paused runs.",
+  },
+  CODEC_MISMATCH: {
+    status: 500,
+    means: "The engine's codec cannot read what engines on this store have written. The engine did not open.",
+    fix: "Configure the codec of the store. If old values may become unreadable, open one engine with `acceptCodec: true`.",
   },
   SCHEMA_REFUSED: {
     status: 400,

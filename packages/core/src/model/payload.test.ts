@@ -261,10 +261,10 @@ describe("the codec hook", () => {
 
   test("a payload of another codec is corrupt", () => {
     expect(() => hooked.decode(codec.encode({ a: 1 }, "value"))).toThrow(
-      expect.objectContaining({ code: "PAYLOAD_CORRUPT", cause: expect.objectContaining({ message: "not mine" }) }),
+      expect.objectContaining({ code: "PAYLOAD_UNREADABLE", cause: expect.objectContaining({ message: "not mine" }) }),
     );
     expect(() => codec.decode(hooked.encode({ a: 1 }, "value"))).toThrow(
-      expect.objectContaining({ code: "PAYLOAD_CORRUPT" }),
+      expect.objectContaining({ code: "PAYLOAD_UNREADABLE" }),
     );
   });
 
@@ -391,19 +391,21 @@ describe("decoding a stored text", () => {
     ['{"~":["temporal","x"]}', "a tag of a later version"],
     ['{"~":["constructor",1]}', "a tag named like a method"],
   ])("%s is corrupt: %s", (text) => {
-    expect(() => codec.decode(text)).toThrow(expect.objectContaining({ name: "PawlError", code: "PAYLOAD_CORRUPT" }));
+    expect(() => codec.decode(text)).toThrow(
+      expect.objectContaining({ name: "PawlError", code: "PAYLOAD_UNREADABLE" }),
+    );
   });
 
   test("the error about an unknown tag contains its name", () => {
     expect(() => codec.decode('{"~":["temporal","x"]}')).toThrow(
-      'a stored value cannot be decoded: it has a tag that this version does not support: "temporal"',
+      'a stored value cannot be read: it has a tag that this version does not support: "temporal"',
     );
   });
 
   test("a deeply nested text is corrupt, not a stack overflow", () => {
     const levels = 100_000;
     const text = `${'[{"~":["set",['.repeat(levels)}${"]]}]".repeat(levels)}`;
-    expect(() => codec.decode(text)).toThrow(expect.objectContaining({ code: "PAYLOAD_CORRUPT" }));
+    expect(() => codec.decode(text)).toThrow(expect.objectContaining({ code: "PAYLOAD_UNREADABLE" }));
   });
 
   test("texts written by the first version are decoded", () => {
@@ -432,7 +434,7 @@ describe("decoding a stored text", () => {
           codec.decode(text.slice(0, at) + put + text.slice(at + cut));
         } catch (error) {
           expect(error).toBeInstanceOf(PawlError);
-          expect(error).toMatchObject({ code: "PAYLOAD_CORRUPT" });
+          expect(error).toMatchObject({ code: "PAYLOAD_UNREADABLE" });
         }
       }),
       { numRuns: 3_000 },

@@ -7,6 +7,11 @@ import type { Payload } from "./run.ts";
 
 /** Changes every text on its way to the store and back: compression, encryption. `decode` is the inverse of `encode`. */
 export interface CodecHook {
+  /**
+   * Names the key or format in which `encode` writes. Rename it when that changes: the store then also keeps a check of the new one.
+   * Default `codec`.
+   */
+  readonly name?: string;
   encode(text: string): string;
   decode(text: string): string;
 }
@@ -29,7 +34,8 @@ export interface PayloadLimits {
 export interface Codec {
   /** `what` names the value in errors: `output of step charge`. */
   encode(value: unknown, what: string): Payload;
-  decode(payload: Payload): unknown;
+  /** Throws `PAYLOAD_UNREADABLE` if the payload cannot be read. `what` names the value in the error. */
+  decode(payload: Payload, what?: string): unknown;
   /** Returns the payload of `{ value, ...facts }`, where `payload` is that of `value`. */
   encodeWith(payload: Payload, facts: Readonly<Record<string, string | number>>, what: string): Payload;
   /** Returns the payload and the decoded value, which a replay will see. Primitives are not decoded. */
@@ -46,11 +52,11 @@ export function createCodec(hook: CodecHook | null, limits: PayloadLimits): Code
     encode(value, what) {
       return value === undefined ? null : pack(toText(value, what), what);
     },
-    decode(payload) {
-      return fromNullable(payload, hook);
+    decode(payload, what) {
+      return fromNullable(payload, hook, what);
     },
     encodeWith(payload, facts, what) {
-      if (hook !== null) return pack(toText({ value: fromNullable(payload, hook), ...facts }, what), what);
+      if (hook !== null) return pack(toText({ value: fromNullable(payload, hook, what), ...facts }, what), what);
       return pack(`{"value":${payload ?? UNDEFINED},${JSON.stringify(facts).slice(1)}`, what);
     },
     roundTrip(value, what) {
@@ -91,15 +97,38 @@ function stringify(tree: unknown, what: string): string {
   }
 }
 
-function fromNullable(payload: Payload, hook: CodecHook | null): unknown {
-  return payload === null ? undefined : fromText(payload, hook);
+/** A decoded value, or the error that says why it cannot be read. One unreadable value must not fail a page of many. */
+export type Reading<Value = unknown> =
+  | { readonly value: Value; readonly unreadable: null }
+  | { readonly value: undefined; readonly unreadable: PawlError };
+
+/** Decodes a payload for a view. */
+export function readingOf<Value>(codec: Codec, payload: Payload, what: string): Reading<Value> {
+  try {
+    return { value: codec.decode(payload, what) as Value, unreadable: null };
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return { value: undefined, unreadable: error };
+  }
 }
 
-function fromText(payload: string, hook: CodecHook | null): unknown {
+export function isUnreadable(error: unknown): error is PawlError {
+  return error instanceof PawlError && error.code === "PAYLOAD_UNREADABLE";
+}
+
+function fromNullable(payload: Payload, hook: CodecHook | null, what?: string): unknown {
+  return payload === null ? undefined : fromText(payload, hook, what);
+}
+
+function fromText(payload: string, hook: CodecHook | null, what = "a stored value"): unknown {
   try {
     return decodeText(hook === null ? payload : hook.decode(payload));
   } catch (cause) {
-    throw new PawlError("PAYLOAD_CORRUPT", `a stored value cannot be decoded: ${messageOf(cause)}`, { cause });
+    throw new PawlError(
+      "PAYLOAD_UNREADABLE",
+      `${what} cannot be read: ${messageOf(cause)}; use the codec that wrote it`,
+      { cause },
+    );
   }
 }
 

@@ -82,7 +82,7 @@ export function earlierResult<Result>(
   for (const record of records) {
     const done = operatorActionOf(record);
     if (done === null || done === "origin") continue;
-    const note = codec.decode(record.payload) as ActionNote<Result>;
+    const note = codec.decode(record.payload, `operator action ${record.seq}`) as ActionNote<Result>;
     if (note.id !== id) continue;
     if (done === kind && note.target === target) return note.result;
     throw new PawlError(

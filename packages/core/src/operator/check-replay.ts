@@ -1,3 +1,4 @@
+import { checkCodecReadOnly } from "../engine/codec-check.ts";
 import { ENGINE_KINDS, type EngineConfig, type EngineOptions, resolveConfig } from "../engine/config.ts";
 import { hash32 } from "../model/hash.ts";
 import { kinds, optionTable, readOptions } from "../model/option-check.ts";
@@ -103,6 +104,7 @@ async function replayRuns(
   const workflows = [...config.workflows.values()];
   const rejections = trackUnhandledRejections(() => undefined);
   try {
+    await checkCodecReadOnly(store.reader, options.codec ?? null);
     const codec = plainCodec(options);
     const programs = new ProgramRegistry(workflows, { ...config, codec });
     const known = new Set(workflows.map(({ name }) => name));

@@ -1,8 +1,8 @@
 import { durationText } from "../model/duration.ts";
 import { type Failure, toError } from "../model/failure.ts";
-import type { Codec } from "../model/payload.ts";
+import { type Codec, readingOf } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
-import { isTerminal, type OpenWait, type Run, type Status, type TerminalStatus } from "../model/run.ts";
+import { isTerminal, type OpenWait, type Payload, type Run, type Status, type TerminalStatus } from "../model/run.ts";
 import type { Reader, Store, WorkerRow } from "../store/store.ts";
 
 /** The newest records that are searched for the last attempt of a step. */
@@ -31,9 +31,15 @@ export async function explainRun(store: Store, codec: Codec, runId: string): Pro
     isTerminal(run.status) ? [] : waitsOf(reader, run),
   ]);
   const failed = run.status !== "completed" && run.outcome !== null;
-  const error = failed ? toError(codec.decode(run.outcome) as Failure) : null;
+  const errorOf = (payload: Payload, what: string): Error => {
+    const { value, unreadable } = readingOf<Failure>(codec, payload, what);
+    return unreadable ?? toError(value);
+  };
+  const error = failed
+    ? errorOf(run.outcome, run.status === "paused" ? "the reason of its pause" : "its failure")
+    : null;
   const facts: Facts = { run, workers, records, error, now: store.now() };
-  const why = whyOf(facts, (record) => toError(codec.decode(record.payload) as Failure));
+  const why = whyOf(facts, ({ payload, location }) => errorOf(payload, `the failure at ${location}`));
   const [last] = records;
   const explanation = {
     runId,
@@ -62,7 +68,8 @@ function whyOf(facts: Facts, errorOf: (record: JournalRecord) => Error): Why {
       : { kind: "ended", status: run.status, error };
   }
   if (run.status === "paused") {
-    return error !== null && code === "HISTORY_DIVERGED" ? { kind: "diverged", error } : { kind: "paused", error };
+    if (error !== null && code === "HISTORY_DIVERGED") return { kind: "diverged", error };
+    return error !== null && code === "PAYLOAD_UNREADABLE" ? { kind: "unreadable", error } : { kind: "paused", error };
   }
   const dueAt = run.wakeAt !== null && run.wakeAt <= now ? run.wakeAt : null;
   const owner = ownerOf(facts);
@@ -110,6 +117,7 @@ function sinceOf(run: Run, why: Why): number | null {
     case "working":
     case "paused":
     case "diverged":
+    case "unreadable":
       return null;
   }
 }
@@ -181,6 +189,9 @@ function predicate(explanation: Unworded): string {
     }
     case "diverged":
       return withoutRun(runId, why.error.message);
+    case "unreadable":
+      // The error of a run that this reader's codec cannot explain does not start with the run.
+      return `${why.error.message.startsWith(`run ${runId} `) ? "" : "is paused; "}${withoutRun(runId, why.error.message)}`;
     case "paused":
       return `is paused${reason(runId, why.error)}`;
     case "delayed":
@@ -292,6 +303,8 @@ export type Why =
   | { readonly kind: "poisoned"; readonly error: Error }
   /** The code does not match the journal. Deploy compatible code and resume the run. */
   | { readonly kind: "diverged"; readonly error: Error }
+  /** The run was paused because a payload cannot be read, or the reason of its pause cannot be read. Start a worker with the codec that wrote it. */
+  | { readonly kind: "unreadable"; readonly error: Error }
   | { readonly kind: "paused"; readonly error: Error | null }
   /** The run was started with a delay. */
   | { readonly kind: "delayed"; readonly until: number }

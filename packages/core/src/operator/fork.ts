@@ -125,7 +125,7 @@ function patchedRecord(codec: Codec, runId: string, record: JournalRecord, value
   const what = `patch of ${record.location}`;
   const rest = withoutSeq(record);
   if (record.kind === "step") return { ...rest, outcome: "ok", detail: null, payload: codec.encode(value, what) };
-  const had = record.outcome === "ok" ? codec.decode(record.payload) : null;
+  const had = record.outcome === "ok" ? codec.decode(record.payload, `the value at ${record.location}`) : null;
   if ((record.kind === "listen" || record.kind === "event") && isReceived(had))
     return { ...rest, payload: codec.encode({ ...had, value }, what) };
   throw new PawlError(

@@ -8,6 +8,7 @@ const record = (seq: number, location: string, over: Partial<RecordView> = {}): 
   outcome: "ok",
   value: location,
   error: null,
+  unreadable: null,
   attempts: 1,
   startedAt: seq,
   at: seq,

@@ -24,6 +24,7 @@ const JOURNAL = kinds.list(
       outcome: kinds.required(kinds.text) as OptionKind<never>,
       value: kinds.value,
       error: kinds.required(kinds.nullable(kinds.error)),
+      unreadable: kinds.nullable(kinds.error) as OptionKind<never>,
       detail: kinds.required(kinds.nullable(kinds.text)),
       attempts: kinds.value,
       startedAt: kinds.value,

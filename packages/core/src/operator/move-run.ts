@@ -1,3 +1,4 @@
+import { checkCodecReadOnly } from "../engine/codec-check.ts";
 import { ENGINE_KINDS, STORE } from "../engine/config.ts";
 import { runNotFound } from "../engine/runs.ts";
 import { PawlError } from "../model/errors.ts";
@@ -169,11 +170,15 @@ function stateOf(values: Values, { status, outcome, endedAt }: ExportedRun, now:
 
 /** Opens the store for the call, unless `keepOpen` is set. */
 async function withStore<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
-  if (options.keepOpen === true) return await callStore(call);
+  const checked = async (): Promise<Value> => {
+    await checkCodecReadOnly(store.reader, options.codec ?? null);
+    return await call();
+  };
+  if (options.keepOpen === true) return await callStore(checked);
   const clock = options.clock ?? systemClock();
   await openStore(store, { now: () => clock.now(), every: () => () => undefined });
   try {
-    return await callStore(call);
+    return await callStore(checked);
   } finally {
     await store.close();
   }

@@ -4,6 +4,7 @@ import { type DryRunResult, type DryRunServices, dryRun } from "../runner/dry-ru
 import { waitSinceProgress } from "../runner/limits.ts";
 import type { OpenCommandView } from "../runner/open-commands.ts";
 import type { ProgramRegistry } from "../runner/program-registry.ts";
+import { unreadableLocation } from "../runner/read-payload.ts";
 import { describe, describeOpen } from "../runner/replay.ts";
 import type { Loaded, Store } from "../store/store.ts";
 import type { Arm, Command } from "../workflow/command.ts";
@@ -64,7 +65,8 @@ export async function checkLoaded(
     return mismatch === null ? null : finding(run, mismatch);
   } catch (error) {
     const requested = error instanceof PawlError ? `${error.code}: ${error.message}` : String(error);
-    return finding(run, { kind: "unreadable", location: "", seq: null, recorded: "an unreadable journal", requested });
+    const location = (error instanceof PawlError ? unreadableLocation(error) : null) ?? "";
+    return finding(run, { kind: "unreadable", location, seq: null, recorded: "an unreadable journal", requested });
   }
 }
 

@@ -42,6 +42,10 @@ export async function planRestart<Result>(
   if (isTerminal(run.status))
     throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be restarted`);
   const read = { run: runSummary(codec, run), records: records.map((record) => recordView(codec, record)) };
+  // A plan that takes an unreadable value for undefined would lose it: the restart drops the journal.
+  const inputError = read.run.input === undefined ? read.run.unreadable : null;
+  const unreadable = inputError ?? read.records.find((record) => record.unreadable !== null)?.unreadable ?? null;
+  if (unreadable !== null) throw unreadable;
   const { input, result } = readArgument<RestartPlan<Result>>(PLAN, await options.plan(read), "result of plan");
   // After the plan, which can name the open call that is in the way.
   if (run.undo !== "none") {

@@ -65,14 +65,14 @@ export function retryCut(codec: Codec, run: Run, records: readonly JournalRecord
 }
 
 function failingIndex(codec: Codec, run: Run, records: readonly JournalRecord[]): number {
-  const failure = run.outcome === null ? null : (codec.decode(run.outcome) as Failure);
+  const failure = run.outcome === null ? null : (codec.decode(run.outcome, `the failure of run ${run.id}`) as Failure);
   if (failure === null) return records.length;
   const text = textOf(failure);
   const isBranches = failure.code === "JOIN_FAILED" || failure.code === "RACE_FAILED";
   const startIndex = isBranches ? records.findLastIndex(({ kind }) => kind === "join" || kind === "race") : -1;
   const failing = records.flatMap((record, index) => {
     if (record.outcome !== "failed" || record.kind === "retry" || index < startIndex) return [];
-    const { message } = codec.decode(record.payload) as Failure;
+    const { message } = codec.decode(record.payload, `the failure at ${record.location} of run ${run.id}`) as Failure;
     return message !== "" && text.includes(message) ? [index] : [];
   });
   const index = isBranches ? failing[0] : failing.at(-1);
@@ -170,7 +170,7 @@ interface Item {
 export function receivedEntries(codec: Codec, record: JournalRecord): ReadonlyArray<Omit<InboxEntry, "n">> {
   if (record.outcome !== "ok") return [];
   if (record.kind !== "listen" && record.kind !== "event" && record.kind !== "select") return [];
-  const value = codec.decode(record.payload);
+  const value = codec.decode(record.payload, `the value received at ${record.location}`);
   const items = (Array.isArray(value) ? value : [value]) as ReadonlyArray<Partial<Item> | null | undefined>;
   return items.flatMap((item) => {
     const name = record.kind === "select" ? item?.name : record.detail;

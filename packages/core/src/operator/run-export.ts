@@ -52,7 +52,8 @@ export type ExportedEntry = Omit<InboxEntry, "n" | "value"> & { readonly value?:
 
 /** Converts payloads to values of an export, and back. */
 export interface Values {
-  out(payload: Payload): { readonly value?: unknown };
+  /** Throws `PAYLOAD_UNREADABLE`, with `what` in the message, if the payload cannot be read with the codec. */
+  out(payload: Payload, what: string): { readonly value?: unknown };
   in(value: unknown): Payload;
   /** As `in`, for the failure of a record or a run. */
   failureIn(value: unknown): Payload;
@@ -72,8 +73,9 @@ export function exportValues(hook: CodecHook | null): Values {
     return { payload: hook === null ? text : hooked.encode(decoded, "a value"), decoded };
   };
   return {
-    out(payload) {
-      const text = hook === null ? payload : plain.encode(hooked.decode(payload), "a value");
+    out(payload, what) {
+      const value = hooked.decode(payload, what);
+      const text = hook === null ? payload : plain.encode(value, "a value");
       return text === null ? {} : { value: JSON.parse(text) as unknown };
     },
     in: (value) => inward(value).payload,
@@ -99,17 +101,26 @@ export function exportedRun(
   inbox: ReadonlyArray<Omit<InboxEntry, "n">>,
 ): ExportedRun {
   const { id, workflow, version, status, tags, parent, startId, createdAt, startedAt, endedAt, generation, undo } = run;
-  const input = values.out(run.input);
-  const outcome = values.out(run.outcome);
+  const of = (what: string): string => `${what} of run ${id}`;
+  const input = values.out(run.input, of("the input"));
+  const outcome = values.out(run.outcome, of("the outcome"));
   return {
     ...{ id, workflow, version, status },
     ...("value" in input ? { input: input.value } : {}),
     ...("value" in outcome ? { outcome: outcome.value } : {}),
     ...{ tags, parent, startId, createdAt, startAt: status === "pending" ? run.wakeAt : null, startedAt, endedAt },
     ...{ generation, baseSeq: run.baseSeq, undo },
-    records: records.map(({ payload, ...record }) => ({ ...record, ...values.out(payload) })),
-    inbox: inbox.map(({ value, ...entry }) => ({ ...withoutNumber(entry), ...values.out(value) })),
-    ...(snapshot === null ? {} : { snapshot: { seq: Number(snapshot.attributes.a), ...values.out(snapshot.body) } }),
+    records: records.map(({ payload, ...record }) => ({
+      ...record,
+      ...values.out(payload, of(`record ${record.seq} at ${record.location}`)),
+    })),
+    inbox: inbox.map(({ value, ...entry }) => ({
+      ...withoutNumber(entry),
+      ...values.out(value, of(`the ${entry.kind} ${entry.name} in the inbox`)),
+    })),
+    ...(snapshot === null
+      ? {}
+      : { snapshot: { seq: Number(snapshot.attributes.a), ...values.out(snapshot.body, of("the snapshot")) } }),
   };
 }
 

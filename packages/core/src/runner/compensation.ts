@@ -6,6 +6,7 @@ import type { Command, Completion, StepCommand, StepInfo, StepRollback, WaitComm
 import type { ProgramHost } from "../workflow/program.ts";
 import type { AttachedChild } from "./attached-children.ts";
 import { TIMED_OUT } from "./ops/wait.ts";
+import { readPayload } from "./read-payload.ts";
 import { divergedAtRollback } from "./replay.ts";
 import type { ChildState, ChildUndo, SessionServices } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
@@ -81,10 +82,15 @@ export class Compensation {
 
   #rollback({ location, payload }: StepEntry, { run, ...policy }: StepRollback): StepCommand {
     const { codec } = this.#parts.state;
-    const body = async (info: StepInfo): Promise<void> => {
-      await run(codec.decode(payload), info);
+    let value: unknown;
+    // A result that cannot be read must pause the run. It is not a failure of the rollback.
+    const prepare = (): void => {
+      value = readPayload(codec, payload, location);
     };
-    const command = { record: "rollback", location: `${location}/~rollback`, ...policy, body } as const;
+    const body = async (info: StepInfo): Promise<void> => {
+      await run(value, info);
+    };
+    const command = { record: "rollback", location: `${location}/~rollback`, ...policy, prepare, body } as const;
     return this.#step(command, (completion) => this.#noteFailure(location, completion));
   }
 
@@ -145,7 +151,7 @@ export class Compensation {
   #step(
     command: Pick<
       StepCommand,
-      "record" | "location" | "body" | "retry" | "shouldRetry" | "timeoutMs" | "retryOnTimeout" | "context"
+      "record" | "location" | "prepare" | "body" | "retry" | "shouldRetry" | "timeoutMs" | "retryOnTimeout" | "context"
     >,
     settle: (completion: Completion) => void,
   ): StepCommand {

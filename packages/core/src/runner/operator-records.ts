@@ -4,6 +4,7 @@ import type { JournalRecord, Records } from "../model/record.ts";
 import type { RunFacts } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
+import { readPayload } from "./read-payload.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** The seed and the start time of a program's journal. */
@@ -25,7 +26,7 @@ export function originOf(codec: Codec, run: RunFacts, records: Records): Origin 
   if (first === undefined || operatorActionOf(first) !== "origin") {
     return { seed: null, at: run.startedAt ?? run.createdAt };
   }
-  return { seed: seedOf(codec.decode(first.payload) as OriginOf), at: first.startedAt };
+  return { seed: seedOf(readPayload(codec, first.payload, first.location) as OriginOf), at: first.startedAt };
 }
 
 export function seedOf({ run, generation }: OriginOf): string {

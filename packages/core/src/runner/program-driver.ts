@@ -15,6 +15,7 @@ import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
 import { warningRecord } from "./limits.ts";
 import { originOf, seedOf, skipOperatorRecords } from "./operator-records.ts";
 import type { PendingAppend } from "./pending-append.ts";
+import { readPayload } from "./read-payload.ts";
 import { type Diverged, replayNext, replayStep } from "./replay.ts";
 import { Resources } from "./resources.ts";
 import { storableEnding } from "./run-end.ts";
@@ -100,7 +101,8 @@ export class ProgramDriver implements ProgramHost {
   }
 
   start(input: Payload): void {
-    this.#createProgram(this).start(this.#state.codec.decode(input), this.#snapshot);
+    const value = readPayload(this.#state.codec, input, "the input");
+    this.#createProgram(this).start(value, this.#snapshot);
     // Later only the retries are read.
     if (this.#snapshot !== null) this.#snapshot = { ...this.#snapshot, state: null };
   }
@@ -433,10 +435,10 @@ function executeCommands(state: SessionState, fresh: readonly Command[], now: ()
       completions.add(command, end);
     } else if (command.kind === "wait") {
       open.wait(command);
-    } else if (command.retryAt > 0 && command.retryAt > now()) {
-      open.retry(command);
     } else {
-      steps.schedule(command, completions.mustBeDurableSeq);
+      command.prepare?.();
+      if (command.retryAt > 0 && command.retryAt > now()) open.retry(command);
+      else steps.schedule(command, completions.mustBeDurableSeq);
     }
   }
 }

@@ -7,6 +7,7 @@ import type { Completed } from "./completions.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
 import { warningOf } from "./limits.ts";
 import type { OpenCommandView } from "./open-commands.ts";
+import { readPayload } from "./read-payload.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** The program requested something that its journal does not have. */
@@ -32,7 +33,11 @@ export function replayStep(cursor: JournalCursor, state: SessionState): Complete
   state.loopRecords.note(record);
   state.completions.replayed(record.payload);
   const { payload, seq, at } = record;
-  const completion: Completion = { outcome: "ok", value: state.codec.decode(payload), detail: null };
+  const completion: Completion = {
+    outcome: "ok",
+    value: readPayload(state.codec, payload, record.location),
+    detail: null,
+  };
   return { kind: "completed", command, completion, payload, seq, at };
 }
 
@@ -98,7 +103,7 @@ function fits(record: JournalRecord, command: Command): boolean {
 
 /** Returns the completion that the program received when the record was made. */
 function completionOf(codec: Codec, record: JournalRecord): Completion {
-  const value = codec.decode(record.payload);
+  const value = readPayload(codec, record.payload, record.location);
   switch (record.outcome) {
     case "ok":
       return { outcome: "ok", value, detail: record.detail };

@@ -1,10 +1,12 @@
 import { PawlError } from "../model/errors.ts";
-import type { Codec } from "../model/payload.ts";
+import { type Codec, isUnreadable } from "../model/payload.ts";
 import { withRollbackFailures } from "../model/rollback-failure.ts";
+import type { Payload } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Ending } from "../workflow/program.ts";
 import type { Compensated } from "./compensation.ts";
 import { failurePayload } from "./failure-payload.ts";
+import { unreadableAt, unreadableLocation } from "./read-payload.ts";
 import { divergenceOf } from "./replay.ts";
 import type { SessionServices } from "./session-ports.ts";
 
@@ -22,7 +24,7 @@ export function endState(
       case "failed":
         return { status: "failed", outcome: failurePayload(codec, ending.error, `failure of run ${runId}`), at };
       case "compensated":
-        return { status: ending.end, outcome: withRollbackFailures(codec, ending.reason, ending.failures), at };
+        return { status: ending.end, outcome: compensatedOutcome(codec, ending), at };
       case "continued": {
         const input = codec.encode(ending.input, `input of run ${runId}`);
         const { workflow, version } = ending;
@@ -31,6 +33,7 @@ export function endState(
       }
     }
   } catch (error) {
+    if (isUnreadable(error)) throw error;
     return { status: "failed", outcome: failurePayload(codec, error, `failure of run ${runId}`), at };
   }
 }
@@ -46,19 +49,40 @@ export function storableEnding(codec: Codec, runId: string, ending: Ending): End
   }
 }
 
-/** Returns the state of a diverged run: paused, until an operator deploys compatible code and resumes it. */
+function compensatedOutcome(codec: Codec, { reason, failures }: Compensated): Payload {
+  try {
+    return withRollbackFailures(codec, reason, failures);
+  } catch (error) {
+    throw isUnreadable(error) ? unreadableAt("the reason of its compensation", error) : error;
+  }
+}
+
+/**
+ * Returns the state of a run that cannot continue here: paused, until an operator resumes it. A diverged run needs compatible code, and
+ * a run with an unreadable payload needs a worker whose codec reads it.
+ */
 export function pausedState(
   { codec, log }: Pick<SessionServices, "codec" | "log">,
   runId: string,
   error: PawlError,
 ): RunState {
-  log("error", "run diverged; paused", {
+  const reason = isUnreadable(error) ? unreadableRun(runId, error) : error;
+  log("error", isUnreadable(error) ? "payload unreadable; run paused" : "run diverged; paused", {
     run: runId,
-    location: divergenceOf(error)?.location,
-    code: error.code,
-    error: error.message,
+    location: divergenceOf(error)?.location ?? unreadableLocation(error) ?? undefined,
+    code: reason.code,
+    error: reason.message,
   });
-  return { status: "paused", reason: failurePayload(codec, error, "divergence") };
+  return { status: "paused", reason: failurePayload(codec, reason, "reason of the pause") };
+}
+
+function unreadableRun(runId: string, error: PawlError): PawlError {
+  return new PawlError(
+    "PAYLOAD_UNREADABLE",
+    `run ${runId} is paused: ${error.message}; nothing was changed; ` +
+      "start a worker with the codec that wrote the value, then resume the run",
+    { cause: error.cause },
+  );
 }
 
 /** The reason that running steps are aborted with when their run ends or compensates. */

@@ -1,5 +1,7 @@
+import type { PawlError } from "../model/errors.ts";
 import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
+import { isUnreadable } from "../model/payload.ts";
 import { factsOf, type Payload, type Run, type RunFacts } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
@@ -32,6 +34,7 @@ type Phase = "working" | "parked" | "ended" | "discarded";
  * 2. A session parks when no step is running or scheduled. Its waits are committed first, with everything else it has to append.
  * 3. A discarded session changes nothing: its appends are dropped and its steps aborted.
  * 4. One append is in flight at a time, so that each answer belongs to the append that was sent.
+ * 5. A payload that cannot be read changes nothing, and delivers nothing more. Running steps end and are recorded, then the run is paused.
  */
 export class Session implements RunSession, SessionStateListener, DriverOwner {
   readonly kind = "source";
@@ -47,6 +50,8 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #phase: Phase = "working";
   #idleRequested = false;
   endState: RunState | null = null;
+  /** The payload that could not be read, while running steps end. */
+  #unreadable: PawlError | null = null;
   /** The append that is not answered yet. */
   #sent: AppendOp | null = null;
   /** Whether the next batch takes this session's append. */
@@ -131,7 +136,11 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   start({ run, inbox }: Loaded): void {
     if (this.#cancelledBy(inbox)) return;
     this.#state.open.arrive(inbox);
-    this.#startProgram(run.input);
+    try {
+      this.#startProgram(run.input);
+    } catch (error) {
+      this.#stopReading(error);
+    }
     this.#requestIdle();
   }
 
@@ -180,11 +189,19 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   takeAppend(): AppendOp | null {
     this.#isEnlisted = false;
     if (this.#phase === "discarded" || this.#sent !== null) return null;
-    this.#sent =
-      this.#state.pending.takeOp(this.runId, this.run.epoch) ??
-      (this.#hasEnded ? null : this.#exclusive.takeOp(this.run));
+    this.#sent = this.#state.pending.takeOp(this.runId, this.run.epoch) ?? this.#takeExclusive();
     this.#stored.sent(this.#sent?.state ?? null);
     return this.#sent;
+  }
+
+  #takeExclusive(): AppendOp | null {
+    if (this.#hasEnded) return null;
+    try {
+      return this.#exclusive.takeOp(this.run);
+    } catch (error) {
+      this.#stopReading(error);
+      return this.#state.pending.takeOp(this.runId, this.run.epoch);
+    }
   }
 
   appended(outcome: Outcomes["append"]): void {
@@ -273,12 +290,32 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   /** The program is idle. The only place from which it is driven. */
   #onIdle(): void {
     this.#idleRequested = false;
-    if (this.#phase === "working" && this.#driver.replayStep()) this.#requestIdle();
-    else this.#drive();
+    try {
+      if (this.#phase === "working" && this.#driver.replayStep()) this.#requestIdle();
+      else this.#drive();
+    } catch (error) {
+      this.#stopReading(error);
+    }
+  }
+
+  /** Pauses the run if its driver could not read a payload. Throws other errors again. */
+  #stopReading(error: unknown): void {
+    if (!isUnreadable(error) || this.#hasEnded) throw error;
+    this.#unreadable = error;
+    this.#pauseUnlessBusy(error);
+  }
+
+  /** A step that ends makes the session idle, and so leads here again. */
+  #pauseUnlessBusy(error: PawlError): void {
+    if (!this.#state.steps.busy) this.#endAs(pausedState(this.#services, this.runId, error));
   }
 
   #drive(): void {
     if (this.#hasEnded || this.#exclusive.inFlight) return;
+    if (this.#unreadable !== null) {
+      this.#pauseUnlessBusy(this.#unreadable);
+      return;
+    }
     if (!this.#driver.resourcesReady) {
       // The row must not become suspended: no event would wake the run.
       this.#stored.update(this.#state, true);
@@ -334,8 +371,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #matchInbox(): void {
     const { open, pending, completions, codec } = this.#state;
     for (let match = open.takeMatch(); match !== null; match = open.takeMatch()) {
+      // Read before the entries are consumed: an unreadable one stays in the inbox.
+      const end = completionOfWait(codec, match.wait, match.entries);
       for (const entry of match.entries) pending.consumeEntry(entry.n);
-      completions.add(match.wait, completionOfWait(codec, match.wait, match.entries));
+      completions.add(match.wait, end);
     }
   }
 

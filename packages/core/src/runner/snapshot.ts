@@ -2,6 +2,7 @@ import type { Codec } from "../model/payload.ts";
 import type { DocumentChange, StoredDocument } from "../model/transition.ts";
 import type { Command } from "../workflow/command.ts";
 import type { Warned } from "./limits.ts";
+import { readPayload } from "./read-payload.ts";
 
 /** The stored state of a program after record `seq`. */
 export interface Snapshot {
@@ -25,7 +26,7 @@ export function writeSnapshot(codec: Codec, runId: string, snapshot: Snapshot): 
 }
 
 export function readSnapshot(codec: Codec, document: StoredDocument): Snapshot {
-  const rest = codec.decode(document.body) as Omit<Snapshot, "seq">;
+  const rest = readPayload(codec, document.body, "the snapshot") as Omit<Snapshot, "seq">;
   return { ...rest, seq: Number(document.attributes.a) };
 }
 

@@ -1,6 +1,7 @@
 import { durationText } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError, toFailure } from "../model/failure.ts";
+import { readingOf } from "../model/payload.ts";
 import { UNDOABLE } from "../model/record.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
@@ -186,7 +187,8 @@ export class StepRunner implements StepAttemptListener {
       this.#end(attempt, { kind: "retry", payload, retryAt: this.#services.time.now() + delayMs });
       return;
     }
-    const error = toError(this.#services.codec.decode(payload) as Failure);
+    const read = readingOf<Failure>(this.#services.codec, payload, `failure of step ${step.location}`);
+    const error = toError(read.value ?? failure);
     this.#end(attempt, {
       kind: "completed",
       outcome: "failed",

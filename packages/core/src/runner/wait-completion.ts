@@ -1,13 +1,22 @@
 import { type Failure, toError } from "../model/failure.ts";
 import type { InboxEntry } from "../model/inbox.ts";
-import type { Codec } from "../model/payload.ts";
+import { type Codec, isUnreadable } from "../model/payload.ts";
 import { UNDOABLE } from "../model/record.ts";
 import { rollbackFailures } from "../model/rollback-failure.ts";
 import type { Arm, WaitCommand } from "../workflow/command.ts";
 import type { CommandEnd } from "./completions.ts";
+import { unreadableAt } from "./read-payload.ts";
 
-/** Converts the inbox entries that end a wait to its record and its completion. */
+/** Converts the inbox entries that end a wait to its record and its completion. Throws if an entry cannot be read. */
 export function completionOfWait(codec: Codec, wait: WaitCommand, entries: readonly InboxEntry[]): CommandEnd {
+  try {
+    return received(codec, wait, entries);
+  } catch (error) {
+    throw isUnreadable(error) ? unreadableAt(wait.location, error) : error;
+  }
+}
+
+function received(codec: Codec, wait: WaitCommand, entries: readonly InboxEntry[]): CommandEnd {
   const first = entries[0];
   if (first?.kind === "child") return childEnded(codec, wait, first);
   const what = `value of ${wait.location}`;

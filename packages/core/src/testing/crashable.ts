@@ -1,5 +1,7 @@
+import { CODEC_DOCUMENT } from "../engine/codec-check.ts";
 import { STORE, type World } from "../engine/config.ts";
 import { kinds, readArgument } from "../model/option-check.ts";
+import type { Transition } from "../model/transition.ts";
 import type { Store } from "../store/store.ts";
 import { intercepted } from "./intercepted.ts";
 
@@ -34,8 +36,9 @@ export function crashable(store: Store, at: CrashAt | null = null): Crashable {
   let commits = 0;
   const faulty = intercepted(store, async (call, proceed) => {
     if (crashed) return await never();
-    if (call.method === "commit") commits += 1;
-    const isLast = call.method === "commit" && commits === at?.commit;
+    const isCounted = call.method === "commit" && !call.batch.every(isCodecCheck);
+    if (isCounted) commits += 1;
+    const isLast = isCounted && commits === at?.commit;
     if (isLast) crashed = true;
     if (isLast && at?.applied === false) return await never();
     const answer = await proceed();
@@ -64,6 +67,11 @@ export function crashable(store: Store, at: CrashAt | null = null): Crashable {
       crashed = true;
     },
   };
+}
+
+/** The first engine of a store writes it before it opens. Tests count the commits of an open engine. */
+function isCodecCheck(transition: Transition): boolean {
+  return transition.kind === "revise" && transition.document.kind === CODEC_DOCUMENT.kind;
 }
 
 /** A promise that never settles. */

@@ -5,9 +5,10 @@ import { PawlError } from "../model/errors.ts";
 import type { AppendOp } from "../model/op.ts";
 import type { Codec } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
-import { emptyAppend } from "../model/transition.ts";
+import { emptyAppend, type RunState } from "../model/transition.ts";
 import type { ClaimedRun } from "../rules/tables.ts";
 import { failurePayload } from "../runner/failure-payload.ts";
+import { pausedState } from "../runner/run-end.ts";
 import type { SessionLoader } from "./session-loader.ts";
 import type { SessionPool } from "./session-pool.ts";
 import type { SuspectGroup } from "./suspect-group.ts";
@@ -22,7 +23,10 @@ export interface ClaimedRunsParts {
   readonly suspects: SuspectGroup;
 }
 
-/** Hands claimed runs to the session loader. Releases runs of unknown workflows, and fails runs that no worker can execute. */
+/**
+ * Hands claimed runs to the session loader. Releases runs of unknown workflows, pauses runs that this worker's codec cannot read, and
+ * fails runs that no worker can execute.
+ */
 export class ClaimedRuns {
   readonly #parts: ClaimedRunsParts;
 
@@ -44,14 +48,32 @@ export class ClaimedRuns {
 
   /** Releases a run whose workflow or version is not registered here, so that a worker that has it can claim it. */
   release(run: Run): void {
-    const { config, publisher, coordinator } = this.#parts;
-    const { id: runId, epoch, status, turn, parent, undo, workflow, version } = run;
+    const { config, publisher } = this.#parts;
+    const { workflow, version } = run;
     config.log("info", "released run: workflow version not registered on this worker", {
-      run: runId,
+      run: run.id,
       workflow,
       version,
     });
-    const op: AppendOp = { ...emptyAppend(runId, epoch), state: { status: "released", at: config.store.now() } };
+    const state = { status: "released", at: config.store.now() } as const;
+    this.#appendState(run, state, () => publisher.plain("run.released", run));
+  }
+
+  /** Pauses a run that this worker cannot load, because a payload cannot be read. Another worker may be able to. */
+  pauseRun(run: Run, error: PawlError): void {
+    const { config, codec, publisher } = this.#parts;
+    const state = pausedState({ codec, log: config.log }, run.id, error);
+    this.#appendState(run, state, () => {
+      this.#parts.suspects.remove(run.id);
+      publisher.turnEnded(run, state, false);
+    });
+  }
+
+  /** Appends a state to a run that has no session. */
+  #appendState(run: Run, state: RunState, onAppended: () => void): void {
+    const { coordinator } = this.#parts;
+    const { id: runId, epoch, status, turn, parent, undo } = run;
+    const op: AppendOp = { ...emptyAppend(runId, epoch), state };
     coordinator.own({ id: runId, status, epoch, turn, seq: -1, parent, undo });
     coordinator.enlist({
       kind: "source",
@@ -59,7 +81,7 @@ export class ClaimedRuns {
       takeAppend: () => op,
       appended: (outcome) => {
         coordinator.disown(runId);
-        if (outcome.kind === "appended") publisher.plain("run.released", run);
+        if (outcome.kind === "appended") onAppended();
       },
     });
   }

@@ -2,6 +2,7 @@ import type { Coordinator } from "../coordinator/coordinator.ts";
 import type { EngineConfig } from "../engine/config.ts";
 import { PawlError } from "../model/errors.ts";
 import type { LostReason } from "../model/op.ts";
+import { isUnreadable } from "../model/payload.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
 import type { LapsedRun, OwnedRun } from "../rules/tables.ts";
@@ -119,7 +120,8 @@ export class SessionLoader {
       session.start(loaded);
     } catch (error) {
       this.discard(run.id, error instanceof Error ? error : new Error(String(error)));
-      events.onUnloadable(run, error);
+      if (isUnreadable(error)) events.onUnreadable(run, error);
+      else events.onUnloadable(run, error);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { PawlError } from "../model/errors.ts";
 import type { Run, RunFacts } from "../model/run.ts";
 import type { ClaimedRun, OwnedRun } from "../rules/tables.ts";
 import type { DueRun } from "../store/store.ts";
@@ -27,8 +28,10 @@ export interface WorkerEvents {
   onDiscarded(runId: string): void;
   /** The store refused a session's append: this worker does not own the run any more. */
   onRunLost(run: RunFacts, reason: string): void;
-  /** The run is poisoned, or its input or a record cannot be read. */
+  /** The run is poisoned, or its program cannot be created. */
   onUnloadable(run: Run, error: unknown): void;
+  /** A payload that the run needs cannot be read with this worker's codec. */
+  onUnreadable(run: Run, error: PawlError): void;
   /** The run's workflow, or its version, is not registered on this worker. */
   onUnknownWorkflow(run: Run): void;
   /** Suspects made progress or left this worker; others can be claimed. */

@@ -287,6 +287,7 @@ export class Worker {
       },
       onRunLost: ({ id, workflow }, reason) => this.#publisher.event({ kind: "run.lost", runId: id, workflow, reason }),
       onUnloadable: (run, error) => this.#claimedRuns.failRun(run, error),
+      onUnreadable: (run, error) => this.#claimedRuns.pauseRun(run, error),
       onUnknownWorkflow: (run) => this.#claimedRuns.release(run),
       onSuspectsCleared: () => this.#loop.requestPoll(),
       onFatalError: (error) => this.coordinator.stop(error),

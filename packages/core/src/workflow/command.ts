@@ -46,6 +46,8 @@ export interface StepRollback {
 export interface StepCommand extends CommandFields {
   readonly kind: "step";
   readonly body: (info: StepInfo) => unknown;
+  /** Called before the first attempt. If it throws, the run is paused, and no attempt is made. */
+  readonly prepare?: () => void;
   /** Called instead of `body`, inside the store's transaction. */
   readonly transact?: (tx: unknown, info: StepInfo) => unknown;
   readonly retry: RetryPolicy;

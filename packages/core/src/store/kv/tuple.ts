@@ -99,7 +99,7 @@ export function decodeTuple(bytes: Uint8Array): readonly TupleItem[] {
     }
   } catch (cause) {
     if (cause instanceof PawlError) throw cause;
-    throw new PawlError("PAYLOAD_CORRUPT", `these ${bytes.length} bytes are no tuple: ${textOf(cause)}`, { cause });
+    throw new PawlError("PAYLOAD_UNREADABLE", `these ${bytes.length} bytes are no tuple: ${textOf(cause)}`, { cause });
   }
   return items;
 }
@@ -181,7 +181,7 @@ function readDouble(bytes: Uint8Array, start: number): Read<number> {
 }
 
 function invalid(bytes: Uint8Array, at: number): PawlError {
-  return new PawlError("PAYLOAD_CORRUPT", `invalid tuple: unexpected byte ${at} of ${bytes.length}`);
+  return new PawlError("PAYLOAD_UNREADABLE", `invalid tuple: unexpected byte ${at} of ${bytes.length}`);
 }
 
 /** Compares keys bytewise. Returns -1, 0 or 1. */
