@@ -59,6 +59,7 @@ const engineOptions = {
   lease: data("1 s", 60_000),
   poll: data("1 s", 60_000),
   claimsMax: count,
+  poisoned: data("compensate", "keep"),
   storageRetryPolicy: retry,
   storageTimeout: duration,
   timerResolution: duration,

@@ -100,7 +100,7 @@ export function checkUndo(monitor: ExpectedState, known: Known, expectedRun: Exp
 export function checkUndone(monitor: ExpectedState, known: Known, expectedRun: ExpectedRun): void {
   const { row } = expectedRun;
   const isStopped = expectedRun.history.some((record) => record.kind === "compensate");
-  if (!hasEnded(row) || (row.outcome ?? "").includes('"POISONED"')) return;
+  if (!hasEnded(row) || isLeftUndone(row)) return;
   if (row.status === "completed") {
     if (isStopped) monitor.violate("I11", `run ${row.id} completed after it was stopped`);
     return;
@@ -121,6 +121,12 @@ export function checkUndone(monitor: ExpectedState, known: Known, expectedRun: E
     );
 }
 
+/** Whether the rollbacks of a run crashed its workers: they are the only ones that are not executed. */
+function isLeftUndone({ outcome }: Run): boolean {
+  const failure = JSON.parse(outcome ?? "null") as { readonly code?: string; readonly message?: string } | null;
+  return failure?.code === "POISONED" && failure.message?.includes("while it was compensating") === true;
+}
+
 /**
  * I11, when all runs have ended: the children that a failed or cancelled run started and did not abandon are rolled back. This includes
  * a child that ended before the run received its end, and one that completed although it was cancelled.
@@ -128,8 +134,7 @@ export function checkUndone(monitor: ExpectedState, known: Known, expectedRun: E
 export function checkChildrenUndone(monitor: ExpectedState, known: Known, expectedRun: ExpectedRun): void {
   const { row, history, reopened } = expectedRun;
   const isUndoRun = row.id.endsWith("//~undo");
-  if (row.status === "completed" || reopened > (isUndoRun ? 1 : 0) || (row.outcome ?? "").includes('"POISONED"'))
-    return;
+  if (row.status === "completed" || reopened > (isUndoRun ? 1 : 0) || isLeftUndone(row)) return;
   const checkpoint = history.findLast((record) => record.kind === "checkpoint")?.seq ?? 0;
   for (const { kind, location, detail } of history) {
     const child = kind === "spawn" && detail !== null ? known.expectedRuns.get(detail) : undefined;

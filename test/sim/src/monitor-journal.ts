@@ -18,6 +18,7 @@ import {
 import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
 type Append = Extract<Transition, { kind: "append" }>;
+type Stopped = Extract<Extract<Transition, { kind: "control" }>["state"], { status: "compensating" }>;
 type CommitApplied = Extract<AppliedCall, { kind: "commit" }>;
 
 /** The state of a run within a batch. */
@@ -123,8 +124,8 @@ export class JournalMonitor {
     place.over = state.status === "cancelled" || state.status === "failed";
   }
 
-  /** A cancel of a run with something to roll back: the store adds a record that stops its program. */
-  #stopped(expectedRun: ExpectedRun, { reason, at }: { readonly reason: string | null; readonly at: number }): void {
+  /** A cancel or a failure of a run with something to roll back: the store adds a record that stops its program. */
+  #stopped(expectedRun: ExpectedRun, { reason, at, end = "cancelled" }: Stopped): void {
     const record: JournalRecord = {
       seq: (expectedRun.journal.at(-1)?.seq ?? expectedRun.row.baseSeq) + 1,
       location: "~compensate",
@@ -134,7 +135,7 @@ export class JournalMonitor {
       attempts: 0,
       startedAt: at,
       at,
-      detail: "cancelled",
+      detail: end,
     };
     checkUndo(this.#monitor, this.#known, expectedRun, record);
     expectedRun.journal.push(record);

@@ -206,6 +206,13 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     breaks: "a run that crashes its workers fails with POISONED",
   },
   {
+    name: "a poisoned run is not compensated",
+    file: "rules/decide.js",
+    find: "return compensate !== undefined && view",
+    replace: "return false && view",
+    breaks: "I11 compensation runs on every failure",
+  },
+  {
     name: "a late heartbeat returns alive",
     file: "rules/claim.js",
     find: "return { alive, freed };",

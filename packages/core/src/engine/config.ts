@@ -34,6 +34,8 @@ export interface EngineOptions extends PolicyOptions {
   readonly poll?: Duration;
   /** Counted claims without progress after which a run fails with `POISONED`. A claim beside other suspects does not count. Default 5. */
   readonly claimsMax?: number;
+  /** Whether a run that fails with `POISONED` is compensated, or keeps what it did for an operator to decide. Default `compensate`. */
+  readonly poisoned?: "compensate" | "keep";
   /** Retries of a failed store call. After the last attempt the worker stops claiming until the store is back. Default: 8 attempts, 20 ms to 2 s apart. */
   readonly storageRetryPolicy?: RetryOptions;
   /** How long a call waits for the store. Then it rejects with `STORE_UNAVAILABLE`. Default 10 s. */
@@ -85,6 +87,7 @@ export interface EngineConfig {
   readonly leaseMs: number;
   readonly pollMs: number;
   readonly claimsMax: number;
+  readonly poisoned: "compensate" | "keep";
   readonly storageRetry: ResolvedRetry;
   readonly storageTimeoutMs: number;
   /** Null keeps the process alive. */
@@ -142,6 +145,7 @@ export const ENGINE_KINDS = {
   lease: kinds.period,
   poll: kinds.period,
   claimsMax: kinds.integer(1),
+  poisoned: kinds.oneOf("compensate", "keep"),
   storageRetryPolicy: RETRY_POLICY,
   storageTimeout: kinds.period,
   exitCodeWhenBroken: kinds.integer(0, EXIT_CODE_MAX),
@@ -175,6 +179,7 @@ export function resolveConfig(given: EngineOptions): EngineConfig {
     leaseMs: parseDuration(options.lease ?? "15s", "lease"),
     pollMs: parseDuration(options.poll ?? "1s", "poll"),
     claimsMax: options.claimsMax ?? 5,
+    poisoned: options.poisoned ?? "compensate",
     storageRetry: resolveRetry(options.storageRetryPolicy, STORAGE_RETRY),
     storageTimeoutMs: parseDuration(options.storageTimeout ?? "10 s", "storageTimeout"),
     exitCodeWhenBroken: options.exitCodeWhenBroken ?? null,

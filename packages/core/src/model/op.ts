@@ -58,6 +58,8 @@ export type Op =
       readonly opId: string;
       readonly epoch: number;
       readonly failure: Payload;
+      /** Compensates a run that has something to undo, before it fails. The run keeps these claims, so it stays a suspect. */
+      readonly compensate?: { readonly claims: number };
     }
   | { readonly kind: "letter"; readonly letterId: string; readonly post: MessagePost | EventPost | null }
   | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] }

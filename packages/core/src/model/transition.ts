@@ -1,5 +1,5 @@
 import type { ChildEndStatus, InboxEntry, LeftoverPolicy } from "./inbox.ts";
-import type { JournalRecord, NewRecord, SeqRange } from "./record.ts";
+import type { JournalRecord, NewRecord, SeqRange, Stop } from "./record.ts";
 import type { NewRun, Payload, Status, TerminalStatus, Undo, Wait } from "./run.ts";
 
 /** Which later waiters may receive an event that no run waited for when it was emitted. */
@@ -82,8 +82,17 @@ export type RunState =
   | { readonly status: "released"; readonly at: number }
   /** Stopped by an operator or by a divergence, with the reason. */
   | { readonly status: "paused"; readonly reason: Payload }
-  /** Set from outside: a record stops the program, and the next owner rolls back the run's steps. */
-  | { readonly status: "compensating"; readonly reason: Payload; readonly at: number }
+  /**
+   * Set from outside: a record stops the program, and the next owner rolls back the run's steps. Then the run has the status `end`, by
+   * default `cancelled`. `claims` are counted already, by default none: the rollbacks of a run that crashed its workers may crash them too.
+   */
+  | {
+      readonly status: "compensating";
+      readonly reason: Payload;
+      readonly at: number;
+      readonly end?: Stop["end"];
+      readonly claims?: number;
+    }
   /** Claimable after a pause. */
   | { readonly status: "resumed"; readonly at: number }
   /** Claimable after an operator changed the journal, even if the run had ended. `version` is null if it does not change. */

@@ -91,15 +91,18 @@ function release(batch: Batch, next: HeadDraft, state: ReleasedState): void {
 function stop(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "compensating" }>): void {
   const { tables } = batch;
   leaveTopics(batch, next);
-  const { reason, at } = state;
+  const { reason, at, end: finalStatus = "cancelled", claims = 0 } = state;
   const seq = tables.journal.newestSeq(next) + 1;
-  tables.journal.append(next, [compensateRecord(seq, { end: "cancelled", reason }, at)]);
+  tables.journal.append(next, [compensateRecord(seq, { end: finalStatus, reason }, at)]);
   next.undo = "underWay";
   next.status = "compensating";
   next.owner = null;
-  next.claims = 0;
+  next.claims = claims;
   next.wakeAt = state.at;
+  // The record is no progress of the run: the claims stay counted.
+  next.claimSeq = seq;
   tables.runs.saveOutcome(next, null);
+  tables.runs.saveOwner(next);
   batch.wakeClaimable(next);
 }
 

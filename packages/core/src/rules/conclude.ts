@@ -25,11 +25,11 @@ export function conclude(op: Op, answer: Answer, resent: boolean, sent: Transiti
     case "emit":
       return outcome(emitOutcome(op.post, posted(op, answer, resent)));
     case "cancel":
+    case "fail":
       return answer.kind === "applied" && isStop(sent) ? COMPENSATING : concludeControl(op, answer);
     case "pause":
     case "resume":
     case "hold":
-    case "fail":
       return concludeControl(op, answer);
     case "rewrite":
       return concludeRewrite(op, answer);

@@ -211,6 +211,18 @@ describe("controls", () => {
   const fail: Op = { kind: "fail", runId: "r", opId: "c", epoch: 3, failure: '"why"' };
   const all = [cancel, pause, resume, fail] as const;
 
+  it("a failure with something to undo compensates first if the op requests it, and keeps the claims", () => {
+    const compensated: Op = { ...fail, compensate: { claims: 3 } };
+    const state = { status: "compensating", end: "failed", reason: '"why"', claims: 3, at: NOW };
+    expect(decide(view("running", { undo: "some" }), compensated, NOW)).toMatchObject({
+      transition: { kind: "control", epoch: 3, undo: "some", state },
+    });
+    const failed = { transition: { state: { status: "failed", outcome: '"why"', at: NOW } } };
+    expect(decide(view("running", { undo: "some" }), fail, NOW)).toMatchObject(failed);
+    for (const undo of ["none", "underWay"] as const)
+      expect(decide(view("running", { undo }), compensated, NOW)).toMatchObject(failed);
+  });
+
   it.each(all)("a control of an unknown run has the outcome notFound: $kind", (op) => {
     expect(decide(null, op, NOW)).toEqual({ kind: "outcome", outcome: { kind: "notFound" } });
   });

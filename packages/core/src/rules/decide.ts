@@ -30,9 +30,7 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
         ? answer({ kind: "refused", status: view.status })
         : control(view, op, { status: "resumed", at: now });
     case "fail":
-      return view !== null && view.epoch !== op.epoch
-        ? answer({ kind: "refused", status: view.status })
-        : control(view, op, { status: "failed", outcome: op.failure, at: now });
+      return decideFail(view, op, now);
     case "hold":
       return view?.status === "paused"
         ? answer({ kind: "done" })
@@ -84,6 +82,15 @@ function decideCancel(view: RunView | null, op: Extract<Op, { kind: "cancel" }>,
     return control(view, op, { status: "cancelled", outcome: op.reason, at: now });
   if (view.undo === "underWay") return answer({ kind: "refused", status: "compensating" });
   return control(view, op, { status: "compensating", reason: op.reason, at: now });
+}
+
+/** Fails a run that no worker can execute. A run with something to undo compensates first, if the op requests it. */
+function decideFail(view: RunView | null, op: Extract<Op, { kind: "fail" }>, at: number): Decision {
+  const { epoch, failure, compensate } = op;
+  if (view !== null && view.epoch !== epoch) return answer({ kind: "refused", status: view.status });
+  return compensate !== undefined && view?.undo === "some"
+    ? control(view, op, { status: "compensating", end: "failed", reason: failure, at, ...compensate })
+    : control(view, op, { status: "failed", outcome: failure, at });
 }
 
 function control(

@@ -11,10 +11,10 @@ import { failurePayload } from "../runner/failure-payload.ts";
 import { pausedState } from "../runner/run-end.ts";
 import type { SessionLoader } from "./session-loader.ts";
 import type { SessionPool } from "./session-pool.ts";
-import type { SuspectGroup } from "./suspect-group.ts";
+import { SUSPECT_CLAIMS, type SuspectGroup } from "./suspect-group.ts";
 
 export interface ClaimedRunsParts {
-  readonly config: Pick<EngineConfig, "log" | "store">;
+  readonly config: Pick<EngineConfig, "log" | "store" | "claimsMax" | "poisoned">;
   readonly codec: Codec;
   readonly publisher: EventPublisher;
   readonly sessions: SessionPool;
@@ -86,15 +86,24 @@ export class ClaimedRuns {
     });
   }
 
+  /** Fails a run that crashed its workers. If it has something to undo, it is compensated first, unless the engine keeps it as it is. */
+  failPoisoned(run: Run, error: unknown): void {
+    const { poisoned, claimsMax } = this.#parts.config;
+    if (poisoned === "keep") this.failRun(run, error);
+    else this.failRun(run, error, { claims: claimsOfCompensation(claimsMax) });
+  }
+
   /** Fails a run that no worker can execute. */
-  failRun(run: Run, error: unknown): void {
+  failRun(run: Run, error: unknown, compensate?: { readonly claims: number }): void {
     const { config, codec, publisher, coordinator } = this.#parts;
     const failure = failurePayload(codec, error, `failure of run ${run.id}`);
-    const op = { kind: "fail", runId: run.id, opId: `fail:${run.id}:${run.epoch}`, epoch: run.epoch, failure } as const;
+    const facts = { runId: run.id, opId: `fail:${run.id}:${run.epoch}`, epoch: run.epoch, failure };
+    const op = { kind: "fail", ...facts, ...(compensate === undefined ? {} : { compensate }) } as const;
     void coordinator.submit(op).then(
       (outcome) => {
         this.#parts.suspects.remove(run.id);
         if (outcome.kind === "done") publisher.ended(run, { status: "failed", outcome: failure });
+        else if (outcome.kind === "compensating") publisher.compensating(run, failure);
       },
       (reason: unknown) => {
         this.#parts.suspects.remove(run.id);
@@ -105,4 +114,12 @@ export class ClaimedRuns {
       },
     );
   }
+}
+
+/**
+ * The claims that are counted when a poisoned run starts to compensate. The run is executed beside no other suspect, as if it had lost its
+ * worker when it was alone, and at least once.
+ */
+function claimsOfCompensation(claimsMax: number): number {
+  return Math.min(SUSPECT_CLAIMS + 1, claimsMax - 1);
 }

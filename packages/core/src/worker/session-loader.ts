@@ -102,7 +102,7 @@ export class SessionLoader {
     }
     const poison = poisonOf(run, config.claimsMax, this.#parts.blockedSteps.ofRun(run.id));
     if (poison !== null) {
-      events.onUnloadable(run, poison);
+      events.onPoisoned(run, poison);
       return;
     }
     try {
@@ -279,7 +279,8 @@ export class SessionLoader {
 /** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */
 function poisonOf(run: Run, claimsMax: number, blocked: BlockedStep | null): PawlError | null {
   if (run.claims <= claimsMax) return null;
-  const lost = `run ${run.id} lost its worker ${run.claims - 1} times without progress`;
+  const phase = run.undo === "underWay" ? " while it was compensating" : "";
+  const lost = `run ${run.id} lost its worker ${run.claims - 1} times without progress${phase}`;
   const text =
     blocked === null
       ? `${lost}: each time the worker crashed or did not respond; see the step after its last record`

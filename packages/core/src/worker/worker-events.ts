@@ -28,7 +28,9 @@ export interface WorkerEvents {
   onDiscarded(runId: string): void;
   /** The store refused a session's append: this worker does not own the run any more. */
   onRunLost(run: RunFacts, reason: string): void;
-  /** The run is poisoned, or its program cannot be created. */
+  /** The run crashed its workers more than `claimsMax` times. */
+  onPoisoned(run: Run, error: unknown): void;
+  /** The run's program cannot be created. */
   onUnloadable(run: Run, error: unknown): void;
   /** A payload that the run needs cannot be read with this worker's codec. */
   onUnreadable(run: Run, error: PawlError): void;

@@ -286,6 +286,7 @@ export class Worker {
         this.#suspects.remove(runId);
       },
       onRunLost: ({ id, workflow }, reason) => this.#publisher.event({ kind: "run.lost", runId: id, workflow, reason }),
+      onPoisoned: (run, error) => this.#claimedRuns.failPoisoned(run, error),
       onUnloadable: (run, error) => this.#claimedRuns.failRun(run, error),
       onUnreadable: (run, error) => this.#claimedRuns.pauseRun(run, error),
       onUnknownWorkflow: (run) => this.#claimedRuns.release(run),

@@ -205,7 +205,8 @@ function writeState(args: Args, state: RunState | null): void {
     case "compensating":
       args.push(
         String(state.at),
-        writeRecord(compensateRecord(0, { end: "cancelled", reason: state.reason }, state.at)),
+        String(state.claims ?? 0),
+        writeRecord(compensateRecord(0, { end: state.end ?? "cancelled", reason: state.reason }, state.at)),
       );
       return;
     case "paused":

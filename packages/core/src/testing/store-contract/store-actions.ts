@@ -93,7 +93,9 @@ export class StoreActions {
     if (this.#chance(0.04)) return await this.#rewrite(store, run);
     if (this.#chance(0.08)) {
       const stop = { status: "compensating", reason: this.#name("why"), at: store.now() } as const;
-      const state = this.#chance(0.2) ? stop : this.#state(run, store.now());
+      const poisoned = { ...stop, end: "failed", claims: run.claims } as const;
+      const stopped = run.claims > 1 ? poisoned : stop;
+      const state = this.#chance(0.2) ? stopped : this.#state(run, store.now());
       const posts = this.#posts(run, store.now());
       return control(id, {
         epoch: this.#spoil(run.epoch),

@@ -1,4 +1,4 @@
-import { append, completed, control, create, message, post, record, suspended, T0, wait } from "./builders.ts";
+import { append, completed, control, create, message, ORDER, post, record, suspended, T0, wait } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
 /** The state set by a cancel of a run that has rollbacks. */
@@ -101,6 +101,22 @@ export const undoCases: readonly Case[] = [
       await t.applied(post(message("r", "m")));
       t.expect(await t.claimIds("v")).toEqual(["r"]);
       t.expect(await t.run("r")).toMatchObject({ status: "compensating", owner: "v", epoch: 3 });
+    },
+  },
+  {
+    name: "a failure that must undo appends its end, and the run keeps the given claims until it makes progress",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(append("r", { records: [record(1)], undo: "some" }));
+      await t.applied(control("r", { state: { ...stop, end: "failed", claims: 3 }, undo: "some" }));
+      t.expect((await t.store.load("r"))?.records.at(-1)).toMatchObject({ kind: "compensate", detail: "failed" });
+      t.expect(await t.run("r")).toMatchObject({ claims: 3, claimSeq: 2 });
+      const suspects = { claims: 2, held: 0, max: null };
+      const claim = async () => await t.store.claim({ worker: "v", limit: 9, workflows: ORDER, suspects });
+      t.expect(await claim()).toMatchObject([{ id: "r", status: "compensating", isSuspect: true, claims: 4 }]);
+      await t.applied(append("r", { epoch: 3, records: [record(3)] }));
+      await t.store.retire("v");
+      t.expect(await claim()).toMatchObject([{ id: "r", isSuspect: false, claims: 1 }]);
     },
   },
   {

@@ -453,7 +453,9 @@ end
 local function stop(h, state)
   leave_topics(h)
   journal.add(h, { state.record })
-  h[UNDO], h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = 'underWay', 'compensating', false, 0, state.at
+  h[UNDO], h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = 'underWay', 'compensating', false, state.claims, state.at
+  -- The record is no progress of the run: the claims stay counted.
+  h[CLAIM_SEQ] = journal.newest(h)
   runs.set(h, 'o', '-')
   runs.set_wait(h, false)
   wake_claimable(h)
@@ -1353,7 +1355,7 @@ function read.state()
   elseif status == 'reopened' then
     state.at, state.version, state.undo = num(), num_or_null(), arg()
   elseif status == 'compensating' then
-    state.at, state.record = num(), arg()
+    state.at, state.claims, state.record = num(), num(), arg()
   elseif is_terminal(status) then
     state.outcome, state.at = arg(), num()
   else

@@ -92,7 +92,7 @@ function read.state()
   elseif status == 'reopened' then
     state.at, state.version, state.undo = num(), num_or_null(), arg()
   elseif status == 'compensating' then
-    state.at, state.record = num(), arg()
+    state.at, state.claims, state.record = num(), num(), arg()
   elseif is_terminal(status) then
     state.outcome, state.at = arg(), num()
   else
