@@ -123,6 +123,29 @@ it("a lasting backlog is pruned by a single loop", async () => {
   expect(prunes).toBeLessThanOrEqual(1 + (4 * 60_000) / 10);
 });
 
+it.each([
+  ["half of the time in this process", {}, 1_200],
+  ["four fifths of the time in another process", { batchMax: 400 }, 1_920],
+] as const)("a lasting backlog on a store is pruned for %s", async (_share, size, expected) => {
+  const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
+  let prunes = 0;
+  const through = (store: Store): Store => ({
+    ...intercepted(store, async (call, proceed) => {
+      const answer = await proceed();
+      if (call.method !== "prune") return answer;
+      prunes += 1;
+      await new Promise<void>((resolve) => cluster.world.clock.wakeAt(cluster.world.now() + 100, resolve));
+      return { ...(answer as Pruned), done: false } as typeof answer;
+    }),
+    ...size,
+  });
+  await cluster.engine({ workflows: [job], through, retention: { completed: "1 min" } });
+  await cluster.world.advance("5 min");
+  // Two calls of 100 ms, and a pause, for four minutes.
+  expect(prunes).toBeGreaterThan(expected * 0.97);
+  expect(prunes).toBeLessThan(expected * 1.03);
+});
+
 it("an invalid retention is rejected", async () => {
   const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const refused = { code: "OPTION_INVALID" };

@@ -52,8 +52,10 @@ const INTERVAL_MS = 60_000;
 const INTERVAL_POLLS = 60;
 /** Rows of one kind deleted in one call, if the call keeps this process busy. */
 const PRUNE_MAX = 200;
-/** If there was more, the next call follows after a pause that is as long as the call was, and at least this long. */
+/** If there was more, the next call follows after a pause of at least this duration. */
 const PAUSE_MS_MIN = 10;
+/** The pause, as a share of the duration of the call before, if the call keeps this process busy, and if it does not. */
+const PAUSE_SHARE = { busy: 1, idle: 1 / 4 };
 
 export interface RetentionLoopParts {
   readonly store: Store;
@@ -62,6 +64,12 @@ export interface RetentionLoopParts {
   /** Resolves to null if the store was unreachable. */
   readonly withRetry: (call: () => Promise<Pruned>) => Promise<Pruned | null>;
   readonly stopped: () => boolean;
+}
+
+/** How long the loop pauses after a call, so that other work gets a share of the time. */
+function pauseMs({ batchMax }: Pick<Store, "batchMax">, callMs: number): number {
+  const share = batchMax === undefined ? PAUSE_SHARE.busy : PAUSE_SHARE.idle;
+  return Math.max(callMs * share, PAUSE_MS_MIN);
 }
 
 /** The rows of one kind that one call deletes. */
@@ -75,7 +83,7 @@ export function retentionIntervalMs(pollMs: number): number {
 
 /**
  * Deletes rows that are older than the retention, and turns expired events into dead letters. Each call is bounded; if there was
- * more, the next one follows. Half of the time is left to other work.
+ * more, the next one follows after a pause: half of the time is left to other work, and a fifth if the store works in another process.
  */
 export class RetentionLoop {
   readonly #parts: RetentionLoopParts;
@@ -96,7 +104,7 @@ export class RetentionLoop {
       if (!stopped()) void this.tick();
     };
     const now = clock.now();
-    if (pruned?.done === false) clock.wakeAt(now + Math.max(now - startedAt, PAUSE_MS_MIN), again);
+    if (pruned?.done === false) clock.wakeAt(now + pauseMs(store, now - startedAt), again);
     else this.#pruning = false;
   }
 }
