@@ -16,7 +16,7 @@ const LINE = 19;
 /** The right ends of the columns of the goals. */
 const COLUMNS = { name: 560, figure: 660, bar: 800, target: 936 };
 /** The workloads whose rates are drawn. */
-const DRAWN = ["W1", "queues", "B1"];
+const DRAWN = ["W1", "W1c", "queues", "B1"];
 const STORES = { memory: "Memory", sqlite: "SQLite", postgres: "PostgreSQL", redis: "Redis", bpmn: "BPMN" };
 
 const STYLE = `svg { color-scheme: light dark; font-family: system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }

@@ -1,6 +1,7 @@
 import { atLeast, atMost, below, figure, figureOf } from "../figure.mjs";
 import { findNode24 } from "../node24.mjs";
 import { canRestate, postgresPeers } from "../peers/available.mjs";
+import { claimed } from "./claimed.mjs";
 import { loop, memory, replay, wakeAfter } from "./histories.mjs";
 import { latency, sequence, sleepers, wake, wakeAcross } from "./latencies.mjs";
 import { rawOf, windowOf, withRaw } from "./pace.mjs";
@@ -21,6 +22,12 @@ import { between } from "./workload.mjs";
 export function postgresWorkloads(pace) {
   return [
     throughput(pace),
+    claimed(pace, {
+      fullMs: 5_000,
+      raw: "raw/postgres-limits",
+      rawMs: pace.quick ? 1_500 : 2_500,
+      rows: "rows/s, arrays of 500 on two connections",
+    }),
     sequence(atMost(2, 1.6)),
     latency(pace, { ran: atMost(4, 3) }),
     wake(pace, { p50: atMost(5, 4), p99: atMost(null, 12) }),

@@ -1,4 +1,5 @@
 import { atLeast, below, figure } from "../figure.mjs";
+import { claimed } from "./claimed.mjs";
 import { latency, sequence, sleepers, wake, wakeAcross } from "./latencies.mjs";
 import { rawOf, windowOf, withRaw } from "./pace.mjs";
 import { queues } from "./queues.mjs";
@@ -15,6 +16,7 @@ import { between } from "./workload.mjs";
 export function redisWorkloads(pace) {
   return [
     throughput(pace),
+    claimed(pace, { fullMs: 4_000, raw: "raw/redis-limits", rawMs: 1_500, rows: "entries/s in hundreds" }),
     ...(pace.brief
       ? []
       : [sequence(), latency(pace), wake(pace), wakeAcross(pace), sleepers(), queues({ ...pace, queues: ["bullmq"] })]),

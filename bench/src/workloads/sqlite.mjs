@@ -1,4 +1,5 @@
 import { atLeast, atMost, below, figure } from "../figure.mjs";
+import { claimed } from "./claimed.mjs";
 import { loop, memory, replay, rounds, wakeAfter } from "./histories.mjs";
 import { latency, sequence, sleepers, wake } from "./latencies.mjs";
 import { rawOf, windowOf, withRaw } from "./pace.mjs";
@@ -16,6 +17,7 @@ import { between } from "./workload.mjs";
 export function sqliteWorkloads(pace) {
   return [
     throughput(pace),
+    claimed(pace, { fullMs: 4_000, raw: "raw/sqlite-limits", rawMs: 800, rows: "rows/s in batches of 100" }),
     sequence(atMost(1.5, 1.25)),
     latency(pace, { ran: atMost(null, 3), result: atMost(3) }),
     wake(pace, { p50: atMost(4, 3), p99: atMost(null, 12) }),
