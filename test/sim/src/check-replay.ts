@@ -107,7 +107,7 @@ function replayStore(
     expectedRuns.filter(({ row }) => hasEnded(row)).map((expectedRun) => [expectedRun.id, expectedRun]),
   );
   let worker = "";
-  const opened = ({ row }: ExpectedRun): Run => ({
+  const opened = ({ row, journal }: ExpectedRun): Run => ({
     ...row,
     status: "running",
     owner: worker,
@@ -116,6 +116,7 @@ function replayStore(
     wakeAt: null,
     wait: null,
     claims: 1,
+    claimSeq: journal.at(-1)?.seq ?? row.baseSeq,
   });
   let claimed = false;
   const { reader } = simulation.store;

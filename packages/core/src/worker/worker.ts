@@ -113,6 +113,7 @@ export class Worker {
         coordinator,
         config,
         blockedSteps: this.#blockedSteps,
+        isClaimCurrent: () => this.#loop.isClaimCurrent,
         events,
       },
       this.#sessionServices(codec, storeClock),
