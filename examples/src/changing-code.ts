@@ -1,4 +1,4 @@
-/** Code changes while a run is open: one step is removed, and runs that reach a place after the change take another path. */
+/** Code changes while a run is open: one step is removed, and runs that are started after the change take another path. */
 import { createEngine, memoryStore, workflow } from "pawl";
 
 const first = workflow("order", async (ctx) => {
@@ -25,4 +25,7 @@ await before.shutdown();
 const after = await createEngine({ store, workflows: [second] });
 await after.run("o-1").send("paid", true);
 console.log(await after.run("o-1").result());
+const fresh = await after.start(second, undefined, { id: "o-2" });
+await fresh.send("paid", true);
+console.log(await fresh.result());
 await after.shutdown();

@@ -54,8 +54,11 @@ describe("output of the examples", () => {
     expect(lines.slice(4).sort()).toEqual(["ann stays: a year", "bob left"]);
   });
 
-  it("changing-code: a run skips the removed step and gets the latest version at a new place", async () => {
-    expect(await printed(() => import("./changing-code.ts"))).toEqual(["reserved, shipped with a tracking number"]);
+  it("changing-code: an open run skips the removed step and keeps its path, and a new run takes the new one", async () => {
+    expect(await printed(() => import("./changing-code.ts"))).toEqual([
+      "reserved, shipped",
+      "reserved again, shipped with a tracking number",
+    ]);
   });
 
   it("versions: each run ends with the version it started with", async () => {

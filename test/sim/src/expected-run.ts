@@ -12,6 +12,8 @@ export interface ExpectedRun {
   history: JournalRecord[];
   /** True if the changed code wrote its last record or its end. */
   isChanged: boolean;
+  /** The newest seq if its owner last wrote that it is suspended, and no operator has changed it since. Otherwise null. */
+  suspendedAt: number | null;
   /** Locations of completions, by generation. */
   readonly done: Map<number, Set<string>>;
   /** The worker that committed the completion at a location of this generation. */
@@ -52,6 +54,7 @@ export function newExpectedRun(row: Run): ExpectedRun {
     journal: [],
     history: [],
     isChanged: true,
+    suspendedAt: null,
     done: new Map(),
     doneBy: new Map(),
     retries: new Map(),

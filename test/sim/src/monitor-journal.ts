@@ -94,10 +94,12 @@ export class JournalMonitor {
         `${worker.name} wrote run ${runId} with epoch ${epoch}; the run has epoch ${place.epoch} and owner ${place.owner}`,
       );
     }
+    this.#version(expectedRun, records[0]);
     for (const record of records) this.#record(worker, expectedRun, record, epoch);
     checkTrim(this.#monitor, expectedRun, append, this.#known);
     expectedRun.isChanged = worker.isChanged;
     if (state === null) return;
+    expectedRun.suspendedAt = state.status === "suspended" ? newestSeq(expectedRun) : null;
     if (state.status === "running" || state.status === "suspended") expectedRun.inboxSeen = state.inboxSeen;
     if (state.status === "released" || state.status === "paused") place.owner = null;
     if (state.status === "completed" || state.status === "failed" || state.status === "cancelled") place.over = true;
@@ -121,13 +123,14 @@ export class JournalMonitor {
       this.#monitor.violate("I2", `run ${runId} was controlled with epoch ${epoch}; the run has epoch ${place.epoch}`);
     place.epoch += 1;
     place.owner = null;
+    expectedRun.suspendedAt = null;
     place.over = state.status === "cancelled" || state.status === "failed";
   }
 
   /** A cancel or a failure of a run with something to roll back: the store adds a record that stops its program. */
   #stopped(expectedRun: ExpectedRun, { reason, at, end = "cancelled" }: Stopped): void {
     const record: JournalRecord = {
-      seq: (expectedRun.journal.at(-1)?.seq ?? expectedRun.row.baseSeq) + 1,
+      seq: newestSeq(expectedRun) + 1,
       location: "~compensate",
       kind: "compensate",
       outcome: "failed",
@@ -142,10 +145,16 @@ export class JournalMonitor {
     expectedRun.history.push(record);
   }
 
+  /** A suspended run has passed every version that it can reach without another record. It keeps the first version there. */
+  #version({ id, suspendedAt }: ExpectedRun, next: JournalRecord | undefined): void {
+    if (next?.kind !== "version" || suspendedAt === null || next.seq !== suspendedAt + 1) return;
+    this.#monitor.violate("version", `run ${id} got a new version at ${next.location}, but it was suspended beyond it`);
+  }
+
   #record(worker: SimProcess, expectedRun: ExpectedRun, record: JournalRecord, epoch: number): void {
     const { row } = expectedRun;
     const last = expectedRun.journal.at(-1);
-    const expected = (last?.seq ?? row.baseSeq) + 1;
+    const expected = newestSeq(expectedRun) + 1;
     if (record.seq !== expected)
       this.#monitor.violate("I1", `run ${row.id}: record ${record.seq} where ${expected} follows`);
     if (last !== undefined && record.at < last.at)
@@ -236,6 +245,10 @@ export class JournalMonitor {
     else if (record.outcome === "ok" && child.row.outcome !== record.payload && child.reopened === 0)
       this.#monitor.violate("I8", `run ${row.id}: ${record.location} received another result than its child returned`);
   }
+}
+
+function newestSeq({ journal, row }: ExpectedRun): number {
+  return journal.at(-1)?.seq ?? row.baseSeq;
 }
 
 function placeOf(places: Map<string, Place>, before: ReadonlyMap<string, Run>, runId: string): Place | null {

@@ -83,9 +83,16 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a run with history gets the latest version",
     file: "runner/ops/version.js",
-    find: 'host.ahead.continues(""))',
+    find: "host.ahead.hasHistory)",
     replace: "false)",
     breaks: "a run with history keeps its version",
+  },
+  {
+    name: "the open waits of a run do not count as history",
+    file: "runner/program-driver.js",
+    find: "const hasOpenWaits = waitSinceProgress(loaded.run, loaded.records) !== null;",
+    replace: "const hasOpenWaits = false;",
+    breaks: "a run that is suspended beyond a version keeps its version",
   },
   {
     name: "a version is not recorded",

@@ -6,6 +6,9 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 type Code = (ctx: Ctx) => Promise<unknown>;
 
 /** Runs `before` until it is suspended, then resumes it with the changed code `after`. */
+/** Polls and heartbeats that let a test advance the time by days. */
+const SELDOM = { poll: "30 days", lease: "90 days" } as const;
+
 async function deploy(cluster: TestCluster, before: Code, after: Code): Promise<unknown> {
   const old = workflow("changing", before);
   const engine = await cluster.engine({ workflows: [old] });
@@ -133,11 +136,64 @@ describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) =>
         await ctx.step("before", () => 1);
         const version = await ctx.getVersion("v", 2);
         if (version === 1) await ctx.step("after", () => 1);
-        const later = await ctx.getVersion("later", 5);
         await ctx.listen("go");
-        return [version, later];
+        return [version, await ctx.getVersion("later", 5)];
       }),
     ).toEqual([1, 5]);
+  });
+
+  it("getVersion returns 1 to a run that is suspended beyond it, although no record follows", async () => {
+    const cluster = await create(onTestFinished);
+    const after: Code = async (ctx) => {
+      await ctx.step("before", () => 1);
+      await ctx.step("after", () => 1);
+      const version = await ctx.getVersion("v", 2);
+      if (version > 1) await ctx.step("new", () => 1);
+      await ctx.listen("go");
+      return [version, await ctx.getVersion("later", 5)];
+    };
+    expect(await deploy(cluster, old, after)).toEqual([1, 5]);
+    const journal = await (await cluster.client()).run("r").journal();
+    expect(journal.map(({ location }) => location)).toEqual(["before", "after", "go", "later"]);
+  });
+
+  it("getVersion keeps the deadline of a run that has no record and waits beyond it", async () => {
+    const cluster = await create(onTestFinished);
+    const before: Code = async (ctx) => (await ctx.listen("go", { timeout: "14 days" })).timedOut;
+    const after: Code = async (ctx) => {
+      if ((await ctx.getVersion("v", 2)) > 1) await ctx.step("new", () => 1);
+      return (await ctx.listen("go", { timeout: "14 days" })).timedOut;
+    };
+    const [was, becomes] = [workflow("changing", before), workflow("changing", after)];
+    const engine = await cluster.engine({ workflows: [was] });
+    await engine.start(was, undefined, { id: "r" });
+    await cluster.world.settle();
+    await engine.shutdown();
+    const heir = await cluster.engine({ ...SELDOM, workflows: [becomes] });
+    await cluster.world.advance("14 days");
+    expect(await cluster.result(heir.run("r"))).toBe(true);
+    expect((await heir.run("r").journal()).map(({ location }) => location)).toEqual(["go"]);
+  });
+
+  it("getVersion returns the latest version to a run that was rewound to before it", async () => {
+    const cluster = await create(onTestFinished);
+    const [was, becomes] = [
+      workflow("changing", old),
+      workflow("changing", async (ctx) => {
+        await ctx.step("before", () => 1);
+        const version = await ctx.getVersion("v", 2);
+        await ctx.step("after", () => 1);
+        return version;
+      }),
+    ];
+    const engine = await cluster.engine({ workflows: [was] });
+    await engine.start(was, undefined, { id: "r" });
+    await cluster.world.settle();
+    await engine.shutdown();
+    const client = await cluster.client();
+    await client.rewind("r", "after");
+    const heir = await cluster.engine({ workflows: [becomes] });
+    expect(await cluster.finish(heir.run("r"))).toBe(2);
   });
 
   it("getVersion is decided for each iteration of a loop", async () => {

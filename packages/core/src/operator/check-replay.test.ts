@@ -160,6 +160,17 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "wait", location: "go", recorded: /^listen at go for message go$/, requested: /^its end$/ },
   },
   {
+    name: "a step is inserted before the open wait",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+      await ctx.step("new", () => 3);
+      await ctx.listen("go");
+    },
+    finds: { kind: "wait", location: "go", recorded: /^listen at go for message go$/, requested: /^step at new$/ },
+  },
+  {
     name: "the code fails while the run waits",
     was: waits,
     becomes: async (ctx) => {
@@ -254,6 +265,24 @@ const COMPATIBLE: readonly Change[] = [
       if ((await ctx.getVersion("more", 2)) > 1) await ctx.step("more", () => 1);
       await ctx.step("b", () => 2);
       await ctx.listen("go");
+    },
+  },
+  {
+    name: "a step added behind getVersion before the open wait",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+      if ((await ctx.getVersion("more", 2)) > 1) await ctx.step("more", () => 1);
+      await ctx.listen("go");
+    },
+  },
+  {
+    name: "a step added behind getVersion to a run that has only an open wait",
+    was: async (ctx) => ctx.listen("go", { timeout: "14 days" }),
+    becomes: async (ctx) => {
+      if ((await ctx.getVersion("more", 2)) > 1) await ctx.step("more", () => 1);
+      await ctx.listen("go", { timeout: "14 days" });
     },
   },
   {

@@ -62,6 +62,7 @@ function isBeforeStart({ startsAt: begins }: SkipRules, path: string): boolean {
 export class JournalCursor implements JournalAhead {
   readonly skipped = new SkippedRecords();
   readonly #records: Records;
+  readonly #hasOpenWaits: boolean;
   #index = 0;
   /** Null at the end. */
   #next: JournalRecord | null;
@@ -70,8 +71,10 @@ export class JournalCursor implements JournalAhead {
   /** The newest `loop` record of each loop. */
   #loops: ReadonlyMap<string, JournalRecord> | null = null;
 
-  constructor(records: Records) {
+  /** `hasOpenWaits`: the run has waited since its last record, so its code has passed every point that these records lead to. */
+  constructor(records: Records, hasOpenWaits: boolean) {
     this.#records = records;
+    this.#hasOpenWaits = hasOpenWaits;
     this.#next = records.at(0) ?? null;
   }
 
@@ -97,8 +100,8 @@ export class JournalCursor implements JournalAhead {
     return last !== undefined && last.location === location && last.kind === kind;
   }
 
-  continues(prefix: string): boolean {
-    return prefix === "" ? this.#hasProgramRecords() : this.#lastAt(prefix.replace(/\/$/, "")) !== undefined;
+  get hasHistory(): boolean {
+    return this.#hasOpenWaits || this.#hasProgramRecords();
   }
 
   resumePoint(loop: string): ResumePoint | null {
@@ -128,7 +131,7 @@ export class JournalCursor implements JournalAhead {
 }
 
 /** The empty cursor, shared by all live sessions: a hot session keeps no records. */
-export const JOURNAL_END = new JournalCursor([]);
+export const JOURNAL_END = new JournalCursor([], false);
 
 function lastUnder(records: Records): ReadonlyMap<string, number> {
   const last = new Map<string, number>();

@@ -12,7 +12,7 @@ import { type Compensated, Compensation } from "./compensation.ts";
 import type { CommandEnd, Completed } from "./completions.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
-import { warningRecord } from "./limits.ts";
+import { waitSinceProgress, warningRecord } from "./limits.ts";
 import { originOf, seedOf, skipOperatorRecords } from "./operator-records.ts";
 import type { PendingAppend } from "./pending-append.ts";
 import { readPayload } from "./read-payload.ts";
@@ -63,11 +63,12 @@ export class ProgramDriver implements ProgramHost {
     this.#snapshot = snapshot;
     const origin = originOf(parts.state.codec, parts.run, loaded.records);
     this.#seed = origin.seed;
-    this.#cursor = new JournalCursor(loaded.records);
+    const hasOpenWaits = waitSinceProgress(loaded.run, loaded.records) !== null;
+    this.#cursor = new JournalCursor(loaded.records, hasOpenWaits);
     this.#deliveredSeq = snapshot?.seq ?? parts.run.baseSeq;
     this.#now = snapshot?.at ?? origin.at;
     this.#skipOperatorRecords();
-    if (this.#cursor.done) this.#cursor = JOURNAL_END;
+    if (this.#cursor.done && !hasOpenWaits) this.#cursor = JOURNAL_END;
     this.#createProgram = createProgram;
   }
 

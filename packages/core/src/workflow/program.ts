@@ -56,12 +56,12 @@ export interface ProgramHost {
   skip(location: string, kind: RecordKind): void;
 }
 
-/** The records that are still to be replayed. */
+/** The part of a run's history that is still to be replayed. */
 export interface JournalAhead {
   /** Whether there is a record of this kind at this location. */
   holds(location: string, kind: RecordKind): boolean;
-  /** Whether there is a record whose location starts with this prefix. */
-  continues(prefix: string): boolean;
+  /** Whether the run has passed this point before: a record follows, or the run has waited since its last record. */
+  readonly hasHistory: boolean;
 }
 
 /** Where a loop resumes: at an iteration whose state is recorded, or `ended`, with a recorded result. */

@@ -15,14 +15,15 @@ const LATEST = kinds.integer(FIRST);
  * Returns the version that this run uses.
  *
  * A run that reaches this point live uses `latest`, and records it. A run that passed here with code without versions uses the first
- * version, and records nothing. Such a run is recognized by any later record, even in another scope: this scope may have left none.
+ * version, and records nothing. Such a run is recognized by any later record, even in another scope: this scope may have left none. A
+ * run that is suspended beyond this point is recognized by its open waits, and its deadlines do not move.
  */
 export async function getVersion(branch: Branch, name: string, latest: number): Promise<number> {
   checkName(name, "name of version");
   readArgument(LATEST, latest, `version ${name}`);
   const { host, scope } = branch;
   const location = nextLocation(scope, name);
-  if (!host.ahead.holds(location, "version") && host.ahead.continues("")) return FIRST;
+  if (!host.ahead.holds(location, "version") && host.ahead.hasHistory) return FIRST;
   const version = await mark(branch, { record: "version", location, value: latest, detail: null });
   if (version <= latest) return version;
   throw new PawlError(
