@@ -70,7 +70,7 @@ export function textForModdle(text: string, tree: XmlElement): string {
   );
 }
 
-const BPMN_NAMESPACE = "http://www.omg.org/spec/BPMN/20100524/MODEL";
+export const BPMN_NAMESPACE = "http://www.omg.org/spec/BPMN/20100524/MODEL";
 
 let cachedModdle: BpmnModdle | null = null;
 

@@ -1,8 +1,8 @@
 import type { Element, Flow, Process, ScopeGraph } from "../model/process.ts";
 import { decodeXml } from "../xml/decode-xml.ts";
-import { readXml } from "../xml/read-xml.ts";
 import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 import { checkProcess } from "./check-process.ts";
+import { withIds } from "./element-ids.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
 import {
@@ -36,8 +36,7 @@ const TYPE_REFERENCES = new Set([
 
 /** Reads the processes of a BPMN 2.0 document. Throws one `PawlError` with code `MODEL_INVALID` that lists all problems. */
 export async function readBpmn(xml: string | Uint8Array): Promise<readonly Process[]> {
-  const text = decodeXml(xml, XML_LIMITS.charsMax);
-  const tree = readXml(text);
+  const { text, tree } = withIds(decodeXml(xml, XML_LIMITS.charsMax));
   const problems = new Problems();
   const { lines, scripts } = surveyDocument(tree, problems);
   const { rootElement, warnings } = await parseDocument(text, tree);
@@ -67,6 +66,7 @@ function surveyDocument(tree: XmlElement, problems: Problems) {
   const waiting: XmlElement[] = [tree];
   for (let element = waiting.pop(); element !== undefined; element = waiting.pop()) {
     const id = element.attributes.get("id");
+    if (id === "") problems.add(null, element.line, `the id of the ${element.name} is empty; remove it, or give one`);
     if (id !== undefined && lines.has(id)) problems.add(id, element.line, "duplicate id; ids must be unique");
     if (id !== undefined && !lines.has(id)) lines.set(id, element.line);
     const known = EXTENSION_NAMESPACES[element.namespace];
@@ -126,6 +126,7 @@ function processOf(document: ReadContext, model: Model): Process {
     });
   }
   const id = model.id ?? "";
+  if (id === "") context.problems.add(null, null, "the process has no id; add one, because runs are started by it");
   const { properties } = extensionsOf(model);
   return {
     id,

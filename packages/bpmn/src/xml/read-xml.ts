@@ -100,6 +100,7 @@ class XmlReader {
     const line = this.#lineHere();
     this.#at += 1;
     const written = this.#name();
+    const nameEnd = this.#at;
     if (this.#open.length >= depthMax) throw tooLarge("nested elements", depthMax);
     this.#elements += 1;
     if (this.#elements > elementsMax) throw tooLarge("elements", elementsMax);
@@ -108,7 +109,8 @@ class XmlReader {
     const attributes = this.#attributes();
     const prefixes = this.#withDeclared(parent?.prefixes ?? NO_PREFIXES, attributes);
     const { name, namespace } = this.#qualified(written, prefixes);
-    const element: OpenElement = { written, name, namespace, attributes, prefixes, children: [], text: "", line };
+    const start = { written, name, namespace, attributes, prefixes, line, nameEnd };
+    const element: OpenElement = { ...start, children: [], text: "" };
     parent?.children.push(element);
     this.#root ??= element;
     if (this.#text[this.#at] === "/") this.#at += 1;

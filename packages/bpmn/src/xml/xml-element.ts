@@ -13,6 +13,8 @@ export interface XmlElement {
   readonly text: string;
   /** The line of its start tag, from 1. */
   readonly line: number;
+  /** The offset in the text after the name in its start tag. */
+  readonly nameEnd: number;
 }
 
 /** Limits of one document. */
