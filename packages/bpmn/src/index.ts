@@ -102,7 +102,7 @@ export {
   scriptEngine,
 } from "./script/script-engine.ts";
 export type { ScriptLimits } from "./script/script-job.ts";
-export { decisionTasks } from "./tasks/decision-tasks.ts";
+export { type DecisionTaskOptions, decisionTasks } from "./tasks/decision-tasks.ts";
 export { httpTasks } from "./tasks/http-tasks.ts";
 export { type ScriptTaskOptions, scriptTasks } from "./tasks/script-tasks.ts";
 export { readXml } from "./xml/read-xml.ts";

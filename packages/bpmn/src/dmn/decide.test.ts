@@ -158,6 +158,54 @@ describe("a decision graph", () => {
   });
 });
 
+describe("free names", () => {
+  /** A table as modelers write it: its inputs are not declared as input data. */
+  const free = `<decision id="dish" name="Dish"><decisionTable hitPolicy="FIRST">
+    <input><inputExpression typeRef="string"><text>season</text></inputExpression></input><output name="dish"/>
+    <rule><inputEntry><text>"Winter"</text></inputEntry><outputEntry><text>if guests > 8 then "Stew" else "Roast"</text></outputEntry></rule>
+    </decisionTable></decision>`;
+
+  test("a name that the model does not declare is a variable of the caller", () => {
+    const model = readDecisions(definitions(free));
+    expect(decide(model, "dish", { season: "Winter", guests: 4 })).toEqual({ value: "Roast", warnings: [] });
+    expect(decide(model, "dish", { season: "Winter", guests: 9 }).value).toBe("Stew");
+  });
+
+  test("a name that neither the model nor the caller has is null, with a warning", () => {
+    const { value, warnings } = decide(readDecisions(definitions(free)), "dish", { guests: 4 });
+    expect([value, warnings]).toEqual([null, expect.arrayContaining(["variable season not found"])]);
+  });
+
+  test("a variable does not hide the built-in function of the same name", () => {
+    const model = readDecisions(definitions(decision("d", literal("count([count, 2])"))));
+    expect(decide(model, "d", { count: 1 }).value).toBe(2);
+  });
+
+  test("a decision does not need a variable that it only tests for its existence", () => {
+    const model = readDecisions(definitions(decision("d", literal("[is defined(x), get or else(y, 5), z = null]"))));
+    expect(decide(model, "d", {})).toEqual({ value: [false, 5, true], warnings: [] });
+  });
+
+  test("the number types of Camunda 7 are numbers, and a type that is not defined is a problem", () => {
+    const typed = (type: string) => definitions(input("n", type) + decision("d", needs("n") + literal("n + 1"), type));
+    for (const type of ["integer", "long", "double"])
+      expect(decide(readDecisions(typed(type)), "d", { n: 1 }).value).toBe(2);
+    expect(inspectDecisions(typed("tAge")).problems).toMatchObject([
+      { element: "n", text: "type tAge is not defined; add an itemDefinition, or use a type of FEEL" },
+      { element: "d" },
+    ]);
+  });
+
+  test("a call of a function that nothing defines is a problem", () => {
+    const { problems } = inspectDecisions(
+      definitions(decision("d", literal("discount(price) + (function(f) f(1))(sum)"))),
+    );
+    expect(problems.map(({ text }) => text)).toEqual([
+      "expression “discount(price) + (function(f) f(1))(sum)” calls discount, which is not a function; correct the name",
+    ]);
+  });
+});
+
 describe("problems of a model", () => {
   test("a model is rejected with all its problems, each with element and line", () => {
     const broken = definitions(

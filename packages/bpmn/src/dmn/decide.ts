@@ -15,28 +15,38 @@ export function decide(
   inputs: Readonly<Record<string, unknown>>,
   options: FeelOptions = {},
 ): FeelResult {
-  const given = fromJson(inputs);
-  const { value, warnings } = decideValue(model, name, isContext(given) ? given : {}, options);
-  return { value: toJson(value), warnings };
+  const { value, warnings } = decideWith(model, name, inputs, options);
+  return { value, warnings };
 }
 
-/** `decide` with FEEL values. */
-function decideValue(
+export interface DecisionResult extends FeelResult {
+  /** The names that neither the model nor the inputs have. */
+  readonly unresolved: readonly string[];
+}
+
+export function decideWith(
   model: DecisionModel,
   name: string,
-  inputs: FeelContext,
-  options: FeelOptions = {},
-): { readonly value: FeelValue; readonly warnings: readonly string[] } {
-  const element = elementNamed(model, name);
+  inputs: Readonly<Record<string, unknown>>,
+  options: FeelOptions,
+): DecisionResult {
+  const given = fromJson(inputs);
   const run = new Evaluation({
     budget: { ...FEEL_BUDGET, ...options.budget },
     world: options.world ?? {},
     types: itemTypes(model),
   });
+  const value = decideValue(model, name, isContext(given) ? given : {}, run);
+  return { value: toJson(value), warnings: run.warnings, unresolved: [...run.unresolved] };
+}
+
+/** `decide` with FEEL values. */
+function decideValue(model: DecisionModel, name: string, inputs: FeelContext, run: Evaluation): FeelValue {
+  const element = elementNamed(model, name);
   const value = new DecisionRun(model, inputs, run, new Map()).value(element.key);
-  if (!isKind(value, "function") || element.kind === "decision") return { value, warnings: run.warnings };
+  if (!isKind(value, "function") || element.kind === "decision") return value;
   const args = value.parameters.map((parameter) => entryOf(inputs, parameter.name) ?? null);
-  return { value: callFunction(value, { kind: "positional", values: args }, run), warnings: run.warnings };
+  return callFunction(value, { kind: "positional", values: args }, run);
 }
 
 /** Elements of the first model take precedence over imported ones. */

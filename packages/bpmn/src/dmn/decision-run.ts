@@ -97,7 +97,8 @@ export class DecisionRun {
         frame[importName] = contextOf([...Object.entries(isContext(others) ? others : {}), [element.name, value]]);
       }
     }
-    return childScope(null, frame);
+    // Modelers write tables without input data, so any other name is a variable of the caller.
+    return childScope(childScope(null, this.#inputs), frame);
   }
 
   /** Its requirements are evaluated when it is called, because a knowledge model may call itself. */

@@ -7,6 +7,9 @@ import { coerced } from "../feel/feel-types.ts";
 import { meets, meetsAll } from "../feel/unary-tests.ts";
 import { contextOf, type FeelType, type FeelValue, isList } from "../feel/value.ts";
 
+/** The warning of a table that has no value without an error. */
+export const NO_RULE = "no rule of the decision table matches";
+
 export type HitPolicy = "unique" | "any" | "priority" | "first" | "rule order" | "output order" | "collect";
 export type Aggregation = "sum" | "count" | "min" | "max";
 
@@ -93,7 +96,7 @@ function valueOfResult({ outputs }: DecisionTable, result: Result): FeelValue {
 function withoutHit(table: DecisionTable, scope: Scope, run: Evaluation): FeelValue {
   if (table.outputs.every(({ otherwise }) => otherwise === null)) {
     if (table.policy === "collect" && table.aggregation === "count") return 0;
-    return run.warn("no rule of the decision table matches");
+    return run.warn(NO_RULE);
   }
   const result = table.outputs.map(({ otherwise }) => (otherwise === null ? null : evaluate(otherwise, scope, run)));
   const value = valueOfResult(table, result);

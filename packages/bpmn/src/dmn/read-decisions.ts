@@ -1,5 +1,5 @@
 import { PawlError } from "pawl";
-import { isPlainName, normalName } from "../feel/names.ts";
+import { normalName } from "../feel/names.ts";
 import { readXml } from "../xml/read-xml.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
 import type {
@@ -33,7 +33,7 @@ export function inspectDecisions(source: DecisionSource): {
 } {
   const sources: readonly (string | Uint8Array)[] = Array.isArray(source) ? source : [source];
   const roots = sources.map((text) => readXml(text));
-  const names = roots.flatMap((root) => [...specialNames(root)]);
+  const names = new Set(roots.flatMap((root) => [...namesIn(root)]));
   const problems: DecisionProblem[] = [];
   const readers = roots.map((root) => new SourceReader(root, names, problems));
   for (const reader of readers) {
@@ -74,15 +74,15 @@ function itemsOf(readers: readonly SourceReader[]): ReadonlyMap<string, ItemDefi
 
 const NAMING = ["name", "iteratorVariable"];
 
-/** All names of the document that are not plain words. The expression parser must know them. */
-function* specialNames(root: XmlElement): Generator<string> {
+/** All names that the document declares. The expression parser must know those that are not plain words. */
+function* namesIn(root: XmlElement): Generator<string> {
   const open = [root];
   for (let element = open.pop(); element !== undefined; element = open.pop()) {
     open.push(...element.children);
     if (!isDmn(element)) continue;
     for (const attribute of NAMING) {
       const name = normalName(element.attributes.get(attribute) ?? "");
-      if (name !== "" && !isPlainName(name)) yield name;
+      if (name !== "") yield name;
     }
   }
 }

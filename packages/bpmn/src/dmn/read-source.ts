@@ -1,7 +1,10 @@
 import { PawlError } from "pawl";
 import type { Node, UnaryTests } from "../feel/ast.ts";
 import { kindNamed } from "../feel/feel-types.ts";
+import { isPlainName } from "../feel/names.ts";
 import { parseExpression, parseUnaryTests } from "../feel/parser.ts";
+import { quoteExcerpt } from "../feel/scanner.ts";
+import { unknownCalls } from "../feel/unknown-calls.ts";
 import type { FeelType } from "../feel/value.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
 import type { DecisionProblem, Requirement } from "./decision-model.ts";
@@ -10,18 +13,26 @@ import type { DecisionProblem, Requirement } from "./decision-model.ts";
 const DMN_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/DMN\/\d+\/(?:MODEL\/|dmn\.xsd)?$/;
 const FEEL_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/(?:DMN\/\d+\/)?FEEL\//i;
 
+/** Number types of Camunda 7, which FEEL does not have. */
+const NUMBER_TYPES = new Set(["integer", "long", "double"]);
+
 /** Reads one document: resolves its names, types and references, and collects its problems. */
 export class SourceReader {
   readonly root: XmlElement;
   readonly namespace: string;
   readonly names: readonly string[];
+  /** All names that the documents declare. A call of another name that is not built in cannot succeed. */
+  readonly #declared: ReadonlySet<string>;
+  readonly #items: ReadonlySet<string>;
   readonly problems: DecisionProblem[];
   /** Namespaces of imported models, by import name. */
   readonly imports: ReadonlyMap<string, string>;
 
-  constructor(root: XmlElement, names: readonly string[], problems: DecisionProblem[]) {
+  constructor(root: XmlElement, names: ReadonlySet<string>, problems: DecisionProblem[]) {
     this.root = root;
-    this.names = names;
+    this.#declared = names;
+    this.#items = new Set(childrenOf(root, "itemDefinition").map((item) => item.attributes.get("name") ?? ""));
+    this.names = [...names].filter((name) => !isPlainName(name));
     this.problems = problems;
     this.namespace = root.attributes.get("namespace") ?? "";
     this.imports = new Map(
@@ -38,17 +49,28 @@ export class SourceReader {
 
   /** Parses an expression. One that is not valid becomes a problem and evaluates to null. */
   expression(element: XmlElement, text: string): Node {
-    return this.#read(element, () => parseExpression(text, this.names)) ?? unreadable(text);
+    return this.#read(element, text, (names) => parseExpression(text, names)) ?? unreadable(text);
   }
 
   unaryTests(element: XmlElement, text: string): UnaryTests {
     const nothing: UnaryTests = { kind: "tests", negated: false, tests: [] };
-    return this.#read(element, () => parseUnaryTests(text, this.names)) ?? nothing;
+    return this.#read(element, text, (names) => parseUnaryTests(text, names)) ?? nothing;
   }
 
-  #read<T>(element: XmlElement, read: () => T): T | null {
+  #read<T extends Node | UnaryTests>(
+    element: XmlElement,
+    text: string,
+    read: (names: readonly string[]) => T,
+  ): T | null {
     try {
-      return read();
+      const tree = read(this.names);
+      for (const name of unknownCalls(tree, this.#declared)) {
+        this.problem(
+          element,
+          `expression ${quoteExcerpt(text)} calls ${name}, which is not a function; correct the name`,
+        );
+      }
+      return tree;
     } catch (error) {
       if (!(error instanceof PawlError)) throw error;
       this.problem(element, error.message);
@@ -77,16 +99,20 @@ export class SourceReader {
     if (name === undefined || name === "") return null;
     const colon = name.indexOf(":");
     const namespace = colon === -1 ? undefined : element.prefixes.get(name.slice(0, colon));
-    if (namespace === undefined) return this.#named(name);
+    if (namespace === undefined) return this.#named(name, element);
     const local = name.slice(colon + 1);
-    if (FEEL_NAMESPACE.test(namespace) || namespace === this.namespace) return this.#named(local);
+    if (FEEL_NAMESPACE.test(namespace) || namespace === this.namespace) return this.#named(local, element);
     const found = [...this.imports].find(([, imported]) => imported === namespace);
-    return this.#named(found === undefined ? local : `${found[0]}.${local}`);
+    return this.#named(found === undefined ? local : `${found[0]}.${local}`, element);
   }
 
   /** Qualifies the name by this model's namespace, because each model has its own import names. */
-  #named(name: string): FeelType {
+  #named(name: string, element: XmlElement): FeelType {
     if (name === "Any" || kindNamed(name) !== null) return { kind: "name", name };
+    if (!this.#items.has(name) && this.imports.size === 0) {
+      if (NUMBER_TYPES.has(name)) return { kind: "name", name: "number" };
+      this.problem(element, `type ${name} is not defined; add an itemDefinition, or use a type of FEEL`);
+    }
     return { kind: "name", name: `${this.namespace}#${name}` };
   }
 }

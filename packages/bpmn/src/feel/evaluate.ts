@@ -114,7 +114,10 @@ function named(name: string, scope: Scope, run: Evaluation): FeelValue {
 function dotted(name: string, scope: Scope, run: Evaluation): FeelValue {
   const [first = "", ...rest] = name.split(".");
   const value = rest.length === 0 ? undefined : lookUp(scope, first);
-  if (value === undefined) return run.warn(`variable ${name} not found`);
+  if (value === undefined) {
+    run.unresolved.add(name);
+    return run.warn(`variable ${name} not found`);
+  }
   return rest.reduce<FeelValue>((found, part) => pathOf(found, part, run), value);
 }
 
@@ -124,15 +127,28 @@ function called(
   run: Evaluation,
 ): FeelValue {
   const { callee } = node;
+  const builtin = callee.kind === "name" ? BUILTINS.get(callee.name) : undefined;
+  const read = builtin !== undefined && NULL_TESTS.has(builtin.name) ? evaluateOptional : evaluate;
   const args: Arguments =
     node.kind === "call"
-      ? { kind: "positional", values: node.args.map((arg) => evaluate(arg, scope, run)) }
-      : { kind: "named", values: new Map(node.args.map(({ name, value }) => [name, evaluate(value, scope, run)])) };
-  if (callee.kind !== "name" || lookUp(scope, callee.name) !== undefined) {
-    return callFunction(evaluate(callee, scope, run), args, run);
-  }
-  const builtin = BUILTINS.get(callee.name);
-  return builtin === undefined ? run.warn(`function ${callee.name} not found`) : callBuiltin(builtin, args, run);
+      ? { kind: "positional", values: node.args.map((arg) => read(arg, scope, run)) }
+      : { kind: "named", values: new Map(node.args.map(({ name, value }) => [name, read(value, scope, run)])) };
+  const variable = callee.kind === "name" ? lookUp(scope, callee.name) : evaluate(callee, scope, run);
+  // A variable may have the name of a built-in function, such as `count`.
+  if (builtin !== undefined && !isKind(variable ?? null, "function")) return callBuiltin(builtin, args, run);
+  if (variable !== undefined) return callFunction(variable, args, run);
+  const name = callee.kind === "name" ? callee.name : "";
+  run.unresolved.add(name);
+  return run.warn(`function ${name} not found`);
+}
+
+/** Functions whose purpose is to test whether a variable exists. */
+const NULL_TESTS = new Set(["is defined", "get or else"]);
+
+/** Evaluates a name that may have no variable. It is null then, without a warning. */
+function evaluateOptional(node: Node, scope: Scope, run: Evaluation): FeelValue {
+  const isMissing = node.kind === "name" && lookUp(scope, node.name) === undefined && !BUILTINS.has(node.name);
+  return isMissing ? null : evaluate(node, scope, run);
 }
 
 function binary(
@@ -141,15 +157,23 @@ function binary(
   scope: Scope,
   run: Evaluation,
 ): FeelValue {
-  const left = evaluate(node.left, scope, run);
+  const read = op === "=" || op === "!=" ? operandReader(node) : evaluate;
+  const left = read(node.left, scope, run);
   if (op === "and" || op === "or") return connected(op, left, () => evaluate(node.right, scope, run));
-  const right = evaluate(node.right, scope, run);
+  const right = read(node.right, scope, run);
   const result = computed(op, left, right);
   if (typeof result === "string") run.grow(result.length);
   if (result === null && left !== null && right !== null) {
     run.warn(`operator ${op} is not defined for ${kindOf(left)} and ${kindOf(right)}`);
   }
   return result;
+}
+
+/** A comparison with null tests whether a variable has a value. */
+function operandReader({ left, right }: { readonly left: Node; readonly right: Node }): typeof evaluate {
+  const isNull = ({ kind, value }: { readonly kind: string; readonly value?: unknown }): boolean =>
+    kind === "literal" && value === null;
+  return isNull(left) || isNull(right) ? evaluateOptional : evaluate;
 }
 
 /** Three-valued logic: a value other than true or false is unknown. */

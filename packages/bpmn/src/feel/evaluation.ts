@@ -30,6 +30,8 @@ const WARNINGS_MAX = 20;
  */
 export class Evaluation {
   readonly warnings: string[] = [];
+  /** The names that no variable and no built-in function has. */
+  readonly unresolved = new Set<string>();
   readonly types: NamedTypes;
   readonly world: FeelWorld;
   readonly #budget: FeelBudget;

@@ -1,15 +1,23 @@
 import { CriticalError } from "pawl";
-import { decide } from "../dmn/decide.ts";
+import { decideWith } from "../dmn/decide.ts";
 import type { DecisionModel } from "../dmn/decision-model.ts";
+import { NO_RULE } from "../dmn/decision-table.ts";
 import type { FeelOptions } from "../feel/feel.ts";
-import type { TaskHandler } from "../program/handlers.ts";
+import type { Job, TaskHandler } from "../program/handlers.ts";
+
+export interface DecisionTaskOptions extends FeelOptions {
+  /** Receives the warnings of a decision that has a value, such as an operator that is not defined for its operands. */
+  readonly onWarnings?: (warnings: readonly string[], job: Job) => void;
+}
 
 /**
  * A handler of business rule tasks that evaluates decisions: `tasks: { businessRuleTask: decisionTasks([model]) }`. The task
- * names its decision (`zeebe:calledDecision`, `camunda:decisionRef`, `pawl:decisionRef`); its variables are the inputs.
+ * names its decision (`zeebe:calledDecision`, `camunda:decisionRef`, `pawl:decisionRef`); its variables are the inputs. A decision
+ * that needs a variable which the task does not have, or that has no value because of an error, is an incident.
  */
-export function decisionTasks(models: readonly DecisionModel[], options: FeelOptions = {}): TaskHandler {
-  return ({ element, variables }) => {
+export function decisionTasks(models: readonly DecisionModel[], options: DecisionTaskOptions = {}): TaskHandler {
+  return (job) => {
+    const { element, variables } = job;
     const name = "decision" in element ? element.decision : null;
     if (name === null)
       throw new CriticalError(`business rule task ${element.id} names no decision; set its decisionRef`);
@@ -20,6 +28,16 @@ export function decisionTasks(models: readonly DecisionModel[], options: FeelOpt
       throw new CriticalError(
         `business rule task ${element.id} needs decision ${name}, which no model has; check its decisionRef`,
       );
-    return decide(model, name, variables, options).value;
+    const { value, warnings, unresolved } = decideWith(model, name, variables, options);
+    if (unresolved.length > 0) {
+      const missing = unresolved.join(", ");
+      throw new CriticalError(
+        `decision ${name} needs ${missing}, which task ${element.id} does not have; set or map it`,
+      );
+    }
+    if (value === null && warnings.some((warning) => warning !== NO_RULE))
+      throw new CriticalError(`decision ${name} of task ${element.id} has no value: ${warnings.join("; ")}`);
+    if (warnings.length > 0) options.onWarnings?.(warnings, job);
+    return value;
   };
 }

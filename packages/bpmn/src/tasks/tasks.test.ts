@@ -45,6 +45,32 @@ test("a business rule task evaluates its decision", async () => {
   expect(() => handler(jobOf({ decision: "none" }, {}))).toThrow("which no model has");
 });
 
+const decisions = (text: string): string =>
+  `<definitions xmlns="https://www.omg.org/spec/DMN/20230324/MODEL/" name="m" namespace="urn:m"><decision id="d" name="d"><literalExpression><text>${text}</text></literalExpression></decision></definitions>`;
+
+test("a business rule task is an incident when its decision needs a variable that it does not have", () => {
+  const handler = decisionTasks([readDecisions(decisions("rate * amount"))]);
+  expect(handler(jobOf({ decision: "d" }, { rate: 2, amount: 3 }))).toBe(6);
+  expect(() => handler(jobOf({ decision: "d" }, { rate: 2 }))).toThrow(
+    "decision d needs amount, which task e does not have; set or map it",
+  );
+});
+
+test("a business rule task is an incident when its decision has no value because of an error", () => {
+  const handler = decisionTasks([readDecisions(decisions("rate * 2"))]);
+  expect(() => handler(jobOf({ decision: "d" }, { rate: "high" }))).toThrow(
+    "decision d of task e has no value: operator * is not defined for string and number",
+  );
+});
+
+test("warnings of a decision that has a value reach onWarnings", () => {
+  const seen: string[] = [];
+  const model = readDecisions(decisions("[rate * 2]"));
+  const handler = decisionTasks([model], { onWarnings: (warnings) => seen.push(...warnings) });
+  expect(handler(jobOf({ decision: "d" }, { rate: "high" }))).toEqual([null]);
+  expect(seen).toEqual(["operator * is not defined for string and number"]);
+});
+
 test("a service task sends its request and stores the response in a variable", async () => {
   const server = createServer((request, response) => {
     let body = "";
