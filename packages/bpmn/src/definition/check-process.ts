@@ -33,7 +33,7 @@ type Found = (element: Element, text: string) => void;
 function checkFlow({ elements }: Process, flow: Flow, problems: Problems): void {
   const source = elements.get(flow.source);
   const target = elements.get(flow.target);
-  const found = (text: string): void => problems.add(flow.id, source?.line ?? null, text);
+  const found = (text: string): void => problems.add(flow.id, flow.line, text);
   if (source === undefined) found(`the source ${flow.source} of the flow is not in its scope; connect the flow`);
   if (target === undefined) found(`the target ${flow.target} of the flow is not in its scope; connect the flow`);
   if (source === undefined || target === undefined) return;

@@ -1,4 +1,5 @@
 import { PawlError } from "pawl";
+import type { Process } from "../model/process.ts";
 
 /** A problem that prevents a model from being deployed. */
 export interface Problem {
@@ -7,6 +8,12 @@ export interface Problem {
   readonly line: number | null;
   /** What is wrong, and how to fix it. */
   readonly text: string;
+}
+
+/** A model that was read as far as possible. */
+export interface InspectedModel {
+  readonly processes: readonly Process[];
+  readonly problems: Problems;
 }
 
 const SHOWN_MAX = 20;

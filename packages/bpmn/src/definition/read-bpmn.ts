@@ -18,7 +18,7 @@ import {
   tagOf,
   textIn,
 } from "./moddle.ts";
-import { Problems } from "./problem.ts";
+import { type InspectedModel, Problems } from "./problem.ts";
 import { elementOf, messageFlowNames, type ReadContext, startsOf, variableOf } from "./read-elements.ts";
 
 const NOT_NODES = new Set(["dataObject", "dataObjectReference", "dataStoreReference", "sequenceFlow"]);
@@ -36,6 +36,13 @@ const TYPE_REFERENCES = new Set([
 
 /** Reads the processes of a BPMN 2.0 document. Throws one `PawlError` with code `MODEL_INVALID` that lists all problems. */
 export async function readBpmn(xml: string | Uint8Array): Promise<readonly Process[]> {
+  const { processes, problems } = await inspectBpmn(xml);
+  problems.check("the model");
+  return processes;
+}
+
+/** Like `readBpmn`, but returns the problems. Throws only if the text is not BPMN at all. */
+export async function inspectBpmn(xml: string | Uint8Array): Promise<InspectedModel> {
   const { text, tree } = withIds(decodeXml(xml, XML_LIMITS.charsMax));
   const problems = new Problems();
   const { lines, scripts } = surveyDocument(tree, problems);
@@ -54,8 +61,7 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
   const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(context, model));
   if (processes.length === 0) problems.add(null, null, "the document has no process; add one");
   for (const process of processes) if (process.isExecutable) checkProcess(process, problems);
-  problems.check("the model");
-  return processes;
+  return { processes, problems };
 }
 
 /** Reads what bpmn-moddle does not provide: line numbers, scripts of global tasks, and the extension namespaces in use. */
@@ -211,7 +217,8 @@ function flowOf({ problems, lineOf }: ReadContext, flow: Model): readonly Flow[]
     problems.add(id, lineOf(id), `the flow has no ${end}; connect both ends`);
     return [];
   }
-  return [{ id, name: textIn(flow, "name"), source, target, condition: expressionIn(flow, "conditionExpression") }];
+  const condition = expressionIn(flow, "conditionExpression");
+  return [{ id, name: textIn(flow, "name"), source, target, condition, line: lineOf(id) }];
 }
 
 /** Orders flows as the node lists them. Flows that it does not list come last. */

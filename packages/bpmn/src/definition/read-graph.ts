@@ -12,7 +12,7 @@ import type {
 import { computed } from "../model/process.ts";
 import { checkProcess } from "./check-process.ts";
 import { RETRY_DEFAULT } from "./extensions.ts";
-import { Problems } from "./problem.ts";
+import { type InspectedModel, Problems } from "./problem.ts";
 import { startsOf } from "./read-elements.ts";
 
 /** A process as a JSON graph of nodes and connections. */
@@ -62,6 +62,15 @@ const ID = /^[\w.:-]{1,200}$/;
 
 /** Reads the process of a graph. Throws one `MODEL_INVALID` error that lists all problems. */
 export function readGraph(graph: Graph): Process {
+  const { processes, problems } = inspectGraph(graph);
+  problems.check("the graph");
+  const [process] = processes;
+  if (process === undefined) throw new Error("a graph without problems has no process");
+  return process;
+}
+
+/** Like `readGraph`, but returns the problems. Throws only if the graph has the wrong shape. */
+export function inspectGraph(graph: Graph): InspectedModel {
   const problems = new Problems();
   checkShape(graph, problems);
   problems.check("the graph");
@@ -87,8 +96,7 @@ export function readGraph(graph: Graph): Process {
     scopes: new Map([[graph.id, scope]]),
   };
   checkProcess(process, problems);
-  problems.check("the graph");
-  return process;
+  return { processes: [process], problems };
 }
 
 function known(): string {
@@ -150,7 +158,8 @@ function flowsOf({ connections }: Graph, problems: Problems): ReadonlyArray<Flow
     const flow = id ?? `connection-${i + 1}`;
     if (seen.has(flow)) problems.add(flow, null, "duplicate id; connection ids must be unique");
     seen.add(flow);
-    return { id: flow, name: null, source, target, condition: condition ? computed(condition) : null, isDefault };
+    const expression = condition ? computed(condition) : null;
+    return { id: flow, name: null, source, target, condition: expression, line: null, isDefault };
   });
 }
 

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
-import { modelInvalid, Problems } from "../definition/problem.ts";
-import { readBpmn } from "../definition/read-bpmn.ts";
-import { type Graph, readGraph } from "../definition/read-graph.ts";
-import { flawsOfText } from "../human/forms.ts";
+import { checkExpressions, type FlawOf } from "../definition/check-expressions.ts";
+import { type InspectedModel, modelInvalid } from "../definition/problem.ts";
+import { inspectBpmn } from "../definition/read-bpmn.ts";
+import { type Graph, inspectGraph } from "../definition/read-graph.ts";
 import type { Variables } from "../machine/state.ts";
-import { humanTaskOf } from "../model/human-task.ts";
-import type { Expression, Process } from "../model/process.ts";
+import type { Process } from "../model/process.ts";
 import type { Called } from "../program/call-activities.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { type ProgramParts, processProgram } from "../program/process-program.ts";
@@ -45,8 +44,7 @@ export interface Version {
 }
 
 interface RunParts extends Omit<ProgramParts, "process" | "resolve"> {
-  /** Returns why an expression can never be evaluated. Null if it may be. */
-  flawOf(expression: Expression): string | null;
+  readonly flawOf: FlawOf;
 }
 
 const ATTEMPTS_MAX = 100;
@@ -102,9 +100,10 @@ export class Definitions {
     source: string | Uint8Array | Graph,
     { state = "published" }: DeployOptions,
   ): Promise<readonly Deployed[]> {
-    const { processes, stored } = await readSource(source);
+    const { processes, problems, stored } = await readSource(source);
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
-    for (const process of runnable) this.#checkExpressions(process);
+    for (const process of runnable) checkExpressions(process, this.#parts.flawOf, problems);
+    problems.check(stored.kind === "graph" ? "the graph" : "the model");
     if (runnable.length === 0) {
       const text = "the model has no executable process; set isExecutable on the one to run";
       throw modelInvalid("the model", [{ element: null, line: null, text }]);
@@ -147,22 +146,6 @@ export class Definitions {
     if (code !== undefined) return { name: code.name, version: code.version, isProcess: false };
     const { definition } = await this.version(called, version);
     return { name: definition.process, version: definition.version, isProcess: true };
-  }
-
-  /** Rejects unusable expressions and form schemas at deployment instead of at run time. */
-  #checkExpressions(process: Process): void {
-    const problems = new Problems();
-    for (const [holder, expression] of expressionsOf(process)) {
-      const flaw = this.#parts.flawOf(expression);
-      if (flaw !== null) problems.add(holder, process.elements.get(holder)?.line ?? null, flaw);
-    }
-    for (const element of process.elements.values()) {
-      const schema = element.type === "userTask" ? humanTaskOf(element).formSchema : null;
-      const flaws = schema === null ? [] : flawsOfText(schema);
-      for (const { path, text } of flaws)
-        problems.add(element.id, element.line, `form schema${path === "" ? "" : ` ${path}`}: ${text}`);
-    }
-    problems.check(`process ${process.id}`);
   }
 
   #loaded(process: string, version: number | null): Version | null {
@@ -247,8 +230,9 @@ export class Definitions {
     await this.#engine.register(workflow);
   }
 
+  /** Problems are ignored: a stored model was deployable, and its runs continue if this release rejects such models. */
   async #read({ process, source }: Definition): Promise<Process> {
-    const processes = source.kind === "bpmn" ? await readBpmn(source.text) : [readGraph(JSON.parse(source.text))];
+    const { processes } = await inspectSource(source);
     const found = processes.find(({ id }) => id === process);
     if (found === undefined)
       throw new PawlError("PROCESS_NOT_FOUND", `process ${process} not found in its deployed model`);
@@ -256,16 +240,17 @@ export class Definitions {
   }
 }
 
-async function readSource(
-  source: string | Uint8Array | Graph,
-): Promise<{ readonly processes: readonly Process[]; readonly stored: Source }> {
-  if (typeof source === "string" || source instanceof Uint8Array) {
-    // Stored as decoded text: the encoding that the document declares is not read again.
-    const text = decodeXml(source, XML_LIMITS.charsMax);
-    return { processes: await readBpmn(text), stored: { kind: "bpmn", text } };
-  }
-  const text = graphText(source);
-  return { processes: [readGraph(JSON.parse(text) as Graph)], stored: { kind: "graph", text } };
+async function readSource(source: string | Uint8Array | Graph): Promise<InspectedModel & { readonly stored: Source }> {
+  // A document is stored as decoded text: the encoding that it declares is not read again.
+  const stored: Source =
+    typeof source === "string" || source instanceof Uint8Array
+      ? { kind: "bpmn", text: decodeXml(source, XML_LIMITS.charsMax) }
+      : { kind: "graph", text: graphText(source) };
+  return { ...(await inspectSource(stored)), stored };
+}
+
+async function inspectSource({ kind, text }: Source): Promise<InspectedModel> {
+  return kind === "bpmn" ? await inspectBpmn(text) : inspectGraph(JSON.parse(text) as Graph);
 }
 
 function graphText(graph: unknown): string {
@@ -275,21 +260,4 @@ function graphText(graph: unknown): string {
     const text = `the graph must be plain JSON: ${error instanceof Error ? error.message : String(error)}`;
     throw modelInvalid("the graph", [{ element: null, line: null, text }], error);
   }
-}
-
-/** Every evaluated expression of a process, with the element or flow that contains it. */
-function* expressionsOf(process: Process): Generator<readonly [string, Expression]> {
-  for (const holder of [...process.elements.values(), ...process.flows.values()]) {
-    const waiting: unknown[] = [holder];
-    if ("type" in holder && holder.type === "userTask") waiting.push(humanTaskOf(holder));
-    for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-      if (typeof value !== "object" || value === null) continue;
-      if (isExpression(value)) yield [holder.id, value];
-      else waiting.push(...Object.values(value).filter((each) => each !== undefined));
-    }
-  }
-}
-
-function isExpression(value: object): value is Expression {
-  return "isStatic" in value && "text" in value && value.isStatic === false;
 }

@@ -50,8 +50,12 @@ function evaluationOf(options: FeelOptions): Evaluation {
 
 /** Throws `EXPRESSION_INVALID` if the text is not a FEEL expression. Pass `names` that have more than one word. */
 export function checkFeel(text: string, names: readonly string[] = []): void {
-  if (isJuel(text)) parseJuel(text);
-  else parseExpression(text, names);
+  parseFeel(text, names);
+}
+
+/** Parses FEEL, or JUEL in braces. */
+export function parseFeel(text: string, names: readonly string[]): Node {
+  return isJuel(text) ? parseJuel(text) : parseExpression(text, names);
 }
 
 /** Evaluates an expression with JSON variables. JUEL such as `${a == 1}` is accepted if FEEL has an equivalent. */

@@ -1,11 +1,12 @@
 import { PawlError } from "pawl";
-import { KEYWORDS, type Names } from "./names.ts";
+import { KEYWORDS, type Names, normalName } from "./names.ts";
 
 const CHARS_MAX = 100_000;
 const SPACE = /(?:[\s\u00a0\ufeff]|\/\/[^\n\r]*|\/\*[\s\S]*?\*\/)*/y;
 const WORD = /[\p{L}_?\p{So}](?:[\p{L}\p{N}\p{M}_?\p{So}\p{Sk}]|\p{Cf})*/uy;
 const NUMBER = /(?:\d+(?:\.(?!\.)\d+)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\]|\\[\s\S])*"/y;
+const QUOTED_NAME = /`([^`\n]+)`/y;
 const AFTER_WORD = /[\p{L}\p{N}\p{M}_?]/u;
 
 /** Scans tokens on request of the parser: FEEL's tokens depend on their position, so they cannot be split in advance. */
@@ -72,9 +73,10 @@ export class Scanner {
     return found;
   }
 
-  /** Reads the longest known name, otherwise one plain word. Null if there is none, or if the word is a keyword. */
+  /** Reads a name in backticks, the longest known name, or one plain word. Null if there is none, or if the word is a keyword. */
   name(names: Names): string | null {
-    this.skip();
+    const quoted = this.match(QUOTED_NAME)?.[1];
+    if (quoted !== undefined) return normalName(quoted);
     const known = names.match(this.text, this.at);
     if (known !== null) {
       this.at = known.end;
@@ -112,7 +114,7 @@ export class Scanner {
 
   syntaxError(reason: string): PawlError {
     const rest = this.text.slice(this.at, this.at + 20).trim();
-    const place = rest === "" ? "at the end" : `at “${rest}”`;
+    const place = rest === "" ? "at the end" : `at character ${this.at + 1}, “${rest}”`;
     return new PawlError(
       "EXPRESSION_INVALID",
       `expression ${quoteExcerpt(this.text)} is not valid FEEL: ${reason} ${place}`,

@@ -41,7 +41,7 @@ function factsOf(state: WorkingState, row: Row, element: ActivityElement): TaskF
     assignee: text(settings.assignee),
     candidateUsers: listOf(value(settings.candidateUsers)),
     candidateGroups: listOf(value(settings.candidateGroups)),
-    form: formOf(settings.formId, settings.formSchema),
+    form: formOf(text(settings.formId), settings.formSchema),
     priority: priorityOf(value(settings.priority)),
     dueAt: momentOf(state, element, "due date", value(settings.due)),
     followUpAt: momentOf(state, element, "follow-up date", value(settings.followUp)),

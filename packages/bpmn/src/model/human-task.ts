@@ -9,7 +9,7 @@ interface HumanTaskSettings {
   readonly priority: Expression | null;
   readonly due: Expression | null;
   readonly followUp: Expression | null;
-  readonly formId: string | null;
+  readonly formId: Expression | null;
   /** A JSON schema, as text. */
   readonly formSchema: string | null;
 }
@@ -72,7 +72,7 @@ function read({ properties }: Element): HumanTaskSettings {
     priority: value(NAMES.priority),
     due: value(NAMES.due),
     followUp: value(NAMES.followUp),
-    formId: text(NAMES.formId),
+    formId: value(NAMES.formId),
     formSchema: text(NAMES.formSchema),
   };
 }

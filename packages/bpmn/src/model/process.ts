@@ -173,6 +173,7 @@ export interface Flow {
   readonly source: string;
   readonly target: string;
   readonly condition: Expression | null;
+  readonly line: number | null;
 }
 
 /** The elements directly in a process or sub-process. */
