@@ -15,13 +15,15 @@ import type { LocationMap, MigrateOptions, Migration } from "../operator/migrate
 import { type RecoveryReport, recoverNow } from "../operator/recover.ts";
 import type { RestartOptions } from "../operator/restart.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { openStore } from "../store/open-store.ts";
+import { nodeProcess } from "../runtime/platform.ts";
+import { callStore, openStore } from "../store/open-store.ts";
 import type { ListQuery, Page, StoreWorld } from "../store/store.ts";
 import type { PendingStart } from "../worker/start-queue.ts";
 import { Worker } from "../worker/worker.ts";
 import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "../workflow/ctx.ts";
 import type { MessageType, TopicType } from "../workflow/messages.ts";
 import { checkDeclaration, checkWorkflow } from "../workflow/workflow.ts";
+import { checkNode } from "./check-node.ts";
 import { checkCodec } from "./codec-check.ts";
 import { addWorkflow, codecOf, type EngineConfig, type EngineOptions, resolveConfig } from "./config.ts";
 import { DeadLetters } from "./dead-letters.ts";
@@ -45,6 +47,9 @@ import type { PruneOptions, PruneReport } from "./retention.ts";
 import type { RunHandle, RunSummary } from "./run-handle.ts";
 import { Runs, runNotFound } from "./runs.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./within-transaction.ts";
+
+// When the module is loaded: an unsupported Node would fail later, in the middle of a run.
+checkNode(nodeProcess?.versions);
 
 interface ShutdownOptions {
   readonly drainMs?: number;
@@ -129,7 +134,8 @@ export class Engine {
   async register(workflow: AnyWorkflow): Promise<void> {
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
     const checked = checkWorkflow(workflow);
-    if (addWorkflow(this.#config.workflows, checked)) await this.#worker.register(checked);
+    addWorkflow(this.#config.workflows, checked);
+    await callStore(() => this.#worker.register(checked));
   }
 
   /** Starts a run. Resolves when the run is durable. */
@@ -352,7 +358,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   await openStore(config.store, storeWorld(config.world.clock));
   const engine = new Engine(config);
   try {
-    await engine.open();
+    await callStore(() => engine.open());
   } catch (error) {
     // The caller gets no engine to shut down: it would keep claiming and keep the store open.
     await engine.shutdown({ drainMs: 0 });

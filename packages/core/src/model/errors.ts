@@ -194,6 +194,11 @@ export const ERRORS = {
       "Another copy of the SQLite library in this process, or code that reads it as a plain file, has opened the store's file. That removes the store's locks, and commits could be lost, so the engine stopped.",
     fix: "Open the file with `store.database()` or with `openDatabase` of `pawl/sqlite`, which use the library of the store, then restart the process.",
   },
+  PLATFORM_UNSUPPORTED: {
+    status: 500,
+    means: "`pawl` was imported in a version of Node that it does not support.",
+    fix: "Install Node 20.19 or newer.",
+  },
   RESOURCE_UNAVAILABLE: {
     status: 503,
     means:

@@ -9,9 +9,9 @@ export async function openStore(store: Store, world: StoreWorld): Promise<void> 
     await store.open(world);
   } catch (cause) {
     if (cause instanceof PawlError) throw cause;
-    throw new PawlError("STORE_UNAVAILABLE", `could not open the store: ${textOf(cause)}; check its address`, {
-      cause,
-    });
+    const why = cause instanceof StoreError ? cause.message : textOf(cause);
+    const text = `could not open the store: ${why}; check its address, and that this process may use it`;
+    throw new PawlError("STORE_UNAVAILABLE", text, { cause });
   }
 }
 

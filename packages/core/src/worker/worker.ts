@@ -145,9 +145,9 @@ export class Worker {
     if (this.#programs.refs.length > 0) await this.#loop.start();
   }
 
-  /** Executes runs of this workflow too, from now on. */
+  /** Executes runs of this workflow too, from now on. Call it again if the store failed; code that is registered stays. */
   async register(workflow: Parameters<ProgramRegistry["add"]>[0]): Promise<void> {
-    this.#programs.add(workflow);
+    if (!this.#programs.has(workflow)) this.#programs.add(workflow);
     await this.#loop.start();
   }
 

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEngine, type Engine } from "../../engine/engine.ts";
+import { PawlError } from "../../model/errors.ts";
 import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
 import { workflow } from "../../workflow/workflow.ts";
 import { postgresStore } from "./index.ts";
@@ -137,6 +138,20 @@ describe.runIf(postgres !== null)("PostgreSQL that refuses work for a time", () 
     await patiently(() => run.send("go", 1, { id: "go-1" }));
     expect(await patiently(() => run.result())).toBe(2);
     expect(broken).toEqual([]);
+  });
+
+  it("createEngine is rejected with STORE_UNAVAILABLE, without the password, when the password is wrong", async () => {
+    const address = new URL(fixture.url);
+    const role = `pawl_wrong_${process.pid}`;
+    await execute(fixture.pool, `CREATE ROLE ${role} LOGIN PASSWORD 'right'`);
+    onTestFinished(async () => void (await execute(fixture.pool, `DROP ROLE ${role}`)));
+    address.username = role;
+    address.password = "not-the-password";
+    const error = await createEngine({ store: postgresStore(address.href) }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PawlError);
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message: expect.stringContaining("28P01") });
+    expect((error as PawlError).message).toContain(role);
+    expect((error as PawlError).message).not.toContain("not-the-password");
   });
 
   it("callers get STORE_UNAVAILABLE in time while commits wait and reads succeed, and store.up follows a commit", async () => {

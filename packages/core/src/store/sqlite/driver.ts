@@ -1,4 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
+import { StoreError } from "../store-error.ts";
+import { openErrorOf } from "./errors.ts";
 
 /** The class that a driver module exports as `DatabaseSync`. */
 export type SqliteDriver = new (path: string) => SqliteDatabase;
@@ -33,9 +35,17 @@ const BUSY_MS = 5_000;
 
 /** Opens a file for the caller. The drivers differ in their defaults, so what matters is set. */
 export function openWith(Driver: SqliteDriver, path: string, synchronous: "FULL" | "NORMAL"): SqliteDatabase {
-  const database = new Driver(path);
-  database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = ${synchronous}`);
-  return database;
+  try {
+    const database = new Driver(path);
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = ${synchronous}`);
+    return database;
+  } catch (cause) {
+    const error = openErrorOf(cause, path);
+    if (!(error instanceof StoreError)) throw error;
+    throw new PawlError("STORE_UNAVAILABLE", `${error.message}; check the path, and that this process may use it`, {
+      cause,
+    });
+  }
 }
 
 /** Rejects a database whose SQLite is too old. */

@@ -45,7 +45,7 @@ const CONTENDED: readonly number[] = [BUSY, LOCKED, PROTOCOL, SCHEMA];
  */
 export function storeErrorOf(error: unknown, phase: "work" | "commit"): unknown {
   const code = resultCode(error);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   if (code !== null && CONTENDED.includes(code)) {
     return new StoreError("STORE_BUSY", "notApplied", `another process is writing to the database: ${text}`, {
       cause: error,
@@ -63,6 +63,14 @@ export function storeErrorOf(error: unknown, phase: "work" | "commit"): unknown 
   });
 }
 
+/** As `storeErrorOf`, for an error of opening the file. SQLite does not name the file. */
+export function openErrorOf(error: unknown, path: string): unknown {
+  const known = storeErrorOf(error, "work");
+  if (!(known instanceof StoreError)) return known;
+  const text = `the SQLite file ${path} cannot be opened: ${textOf(known.cause)}`;
+  return new StoreError(known.code, known.outcome, text, { cause: known.cause });
+}
+
 /** Whether the connection's view of the file may be wrong, so that the file must be reopened. */
 export function needsReopen(error: unknown): boolean {
   const code = resultCode(error);
@@ -72,6 +80,10 @@ export function needsReopen(error: unknown): boolean {
 /** Whether a constraint was violated. */
 export function isConstraint(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 const NAMES: Readonly<Record<string, number>> = {

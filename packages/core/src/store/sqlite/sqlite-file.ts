@@ -4,7 +4,7 @@ import { StoreError, stopsEngine } from "../store-error.ts";
 import { withinCaller } from "./caller-transaction.ts";
 import { abandon, Connection, type Synchronous } from "./connection.ts";
 import { checkVersion, openWith, type SqliteDatabase, type SqliteDriver } from "./driver.ts";
-import { needsReopen, storeErrorOf } from "./errors.ts";
+import { needsReopen, openErrorOf, storeErrorOf } from "./errors.ts";
 import type { FileIdentity } from "./file-identity.ts";
 import type { SqliteTables } from "./sqlite-tables.ts";
 
@@ -130,7 +130,7 @@ export class SqliteFile {
         if (mayClose(error)) database.close();
         else abandon(database);
       }
-      throw storeErrorOf(error, "work");
+      throw typeof this.#source === "string" ? openErrorOf(error, this.#source) : storeErrorOf(error, "work");
     }
   }
 
