@@ -104,6 +104,7 @@ export const noCtxInStepCases: RuleCases = {
   ],
   bad: [
     body("await ctx.step('a', () => ctx.step('b', () => 1));"),
+    body("await ctx.step('a', () => ctx.uuid());"),
     body("await ctx.step('a', async () => { await ctx.sleep('1 s'); });"),
     body("await ctx.tryStep('a', async () => { await ctx.emit('topic', 1); });"),
     body("await ctx.transaction('a', () => ctx.send('run', 'message', 1));"),

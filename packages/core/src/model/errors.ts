@@ -94,6 +94,12 @@ export const ERRORS = {
       "The code requested an operation that the journal does not have. The run is paused and its journal is unchanged.",
     fix: "Deploy code that is compatible with the journal, then resume the run. The message contains the location, the record and the request.",
   },
+  CTX_IN_STEP: {
+    status: 400,
+    means:
+      "`ctx` was used inside the body of a step, a transaction or a rollback. Replay executes no bodies, so it would miss the operation.",
+    fix: "Call `ctx` in the workflow function, before or after the step. The message contains the step and the operation.",
+  },
   RUN_DURATION_EXCEEDED: {
     status: 422,
     means: "The run took longer than its `maxRunDuration`, so it failed.",

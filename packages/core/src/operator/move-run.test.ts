@@ -17,7 +17,8 @@ const child = workflow("bill", async (ctx, cents: number) => {
 
 /** Uses each kind of operation, with long waits between them. */
 const order = workflow("order", async (ctx, input: { readonly cents: number; readonly since: Date }) => {
-  const first = await ctx.step("charge", () => ({ at: ctx.now(), id: ctx.uuid() }), { rollback: () => undefined });
+  const id = ctx.uuid();
+  const first = await ctx.step("charge", () => ({ at: ctx.now(), id }), { rollback: () => undefined });
   const bill = await ctx.startChild(child, input.cents);
   const approved = await ctx.listen<{ by: string }>("approve");
   const { both } = await ctx.join("ship", {

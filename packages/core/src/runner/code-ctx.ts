@@ -1,6 +1,6 @@
 import type { Duration } from "../model/duration.ts";
 import { hash32, hash128 } from "../model/hash.ts";
-import { nextLocation, scopeAt } from "../model/location.ts";
+import { scopeAt } from "../model/location.ts";
 import { visibleRunId } from "../model/names.ts";
 import { kinds, readArgument } from "../model/option-check.ts";
 import type { RecordKind } from "../model/record.ts";
@@ -39,7 +39,7 @@ import type {
   ScopeFailure,
   ScopeOptions,
 } from "../workflow/structure.ts";
-import { type Branch, outerSignal, type ProgramSettings } from "./ops/branch.ts";
+import { type Branch, locate, outerSignal, type ProgramSettings } from "./ops/branch.ts";
 import { child, continueAs, startChild } from "./ops/child.ts";
 import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
@@ -230,7 +230,7 @@ export class CodeCtx implements Ctx {
 
   /** Different for each call, the same in every replay. */
   #nextSeed(name: string): string {
-    return `${this.#branch.host.seed}/${nextLocation(this.#branch.scope, name)}`;
+    return `${this.#branch.host.seed}/${locate(this.#branch, name)}`;
   }
 }
 

@@ -22,6 +22,9 @@ const FINAL_CODES: ReadonlySet<unknown> = new Set([
   "PAYLOAD_TOO_LARGE",
 ]);
 
+/** Error codes that no retry of a step can cure. */
+const CRITICAL_CODES: ReadonlySet<unknown> = new Set(["CRITICAL", "CTX_IN_STEP"]);
+
 /** A step that returns to the event loop later than this is reported. */
 const BLOCKED_MS_MIN = 100;
 
@@ -132,7 +135,7 @@ export class StepRunner implements StepAttemptListener {
 
   attemptFailed(attempt: StepAttempt, error: unknown): void {
     const code = (error as { code?: unknown } | null | undefined)?.code;
-    const critical = code === "CRITICAL" || (attempt.step.transact !== undefined && FINAL_CODES.has(code));
+    const critical = CRITICAL_CODES.has(code) || (attempt.step.transact !== undefined && FINAL_CODES.has(code));
     if (critical) this.#fail(attempt, error, false, "critical");
     else if (code === "ROLLBACK") this.#fail(attempt, error, false, "rollback");
     else this.#fail(attempt, error, true, "exhausted");
@@ -156,7 +159,7 @@ export class StepRunner implements StepAttemptListener {
       this.#listener.onTransaction(attempt);
       return;
     }
-    this.#services.rejections.watched(this.#runId, () => attempt.run(this), step.context);
+    this.#services.rejections.watched(this.#runId, () => attempt.run(this), step.context, step.location);
     const ms = this.#services.time.now() - attempt.startedAt;
     if (ms >= BLOCKED_MS_MIN) this.#listener.onBlocked(step.location, ms);
   }

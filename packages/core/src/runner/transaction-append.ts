@@ -116,7 +116,7 @@ export class TransactionAppend {
     const call = (): void => {
       value = step.transact?.(tx, sent.attempt);
     };
-    this.#rejections.watched(sent.attempt.runId, call, step.context);
+    this.#rejections.watched(sent.attempt.runId, call, step.context, step.location);
     if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(sent, result));
     this.#complete(sent, value);
   }

@@ -4,6 +4,8 @@ import { builtinModule, nodeProcess } from "./platform.ts";
 
 interface RunContext {
   readonly runId: string;
+  /** The location of the step whose body is running. Null in workflow code. */
+  readonly step: string | null;
   readonly onRejection: (runId: string, error: unknown) => void;
 }
 
@@ -15,8 +17,11 @@ let users = 0;
 
 /** Attributes unhandled rejections of user code to their runs. An attributed rejection is reported and does not end the process. */
 export interface UnhandledRejections {
-  /** Calls user code in `context`, by default the empty one, and attributes its unhandled rejections, and those of its continuations, to the run. */
-  watched(runId: string, call: () => void, context?: AsyncContext): void;
+  /**
+   * Calls user code in `context`, by default the empty one, and attributes its unhandled rejections, and those of its continuations, to the
+   * run. `step` is the location of the step whose body is called, for `runningStep`.
+   */
+  watched(runId: string, call: () => void, context?: AsyncContext, step?: string): void;
   /**
    * Calls user code in the empty context without watching it, which makes its promises cost half as much. Until the returned function is
    * called, a rejection that belongs to no watched run is attributed to this run.
@@ -37,14 +42,14 @@ export function trackUnhandledRejections(onRejection: RunContext["onRejection"])
     users += 1;
   };
   return {
-    watched(runId, call, context = EMPTY_CONTEXT) {
+    watched(runId, call, context = EMPTY_CONTEXT, step) {
       listen();
       if (current === null) context.runInAsyncScope(call);
-      else context.runInAsyncScope(() => current.run({ runId, onRejection }, call));
+      else context.runInAsyncScope(() => current.run({ runId, onRejection, step: step ?? null }, call));
     },
     unwatched(runId, call) {
       listen();
-      const context = { runId, onRejection };
+      const context = { runId, onRejection, step: null };
       unwatched.add(context);
       EMPTY_CONTEXT.runInAsyncScope(call);
       return () => unwatched.delete(context);
@@ -61,6 +66,11 @@ export function trackUnhandledRejections(onRejection: RunContext["onRejection"])
       current?.disable();
     },
   };
+}
+
+/** Returns the location of the step whose body, or a continuation of it, is the caller. Null on a platform without async contexts. */
+export function runningStep(): string | null {
+  return current?.getStore()?.step ?? null;
 }
 
 /** Returns null if the platform has no async context. It then reports unhandled rejections by itself. */

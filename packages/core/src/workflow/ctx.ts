@@ -131,7 +131,7 @@ export interface SendOptions {
 
 /**
  * The durable operations of a workflow function. A call that returns a promise is recorded, and replay returns the recorded
- * result.
+ * result. Step bodies cannot use them: such a call is rejected with `CTX_IN_STEP`.
  */
 export interface Ctx {
   readonly runId: string;

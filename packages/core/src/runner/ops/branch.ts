@@ -1,7 +1,9 @@
-import { type Scope, scopeAt } from "../../model/location.ts";
+import { PawlError } from "../../model/errors.ts";
+import { nextLocation, type Scope, scopeAt } from "../../model/location.ts";
 import type { Codec } from "../../model/payload.ts";
 import type { ResolvedRetry } from "../../model/retry.ts";
 import type { Log } from "../../runtime/log.ts";
+import { runningStep } from "../../runtime/unhandled-rejections.ts";
 import type { Command, Completion } from "../../workflow/command.ts";
 import type { AnyWorkflow, Ctx } from "../../workflow/ctx.ts";
 import type { ProgramHost } from "../../workflow/program.ts";
@@ -31,6 +33,25 @@ export interface Branch {
 /** Returns a branch whose locations are under `path`. */
 export function branchAt(branch: Branch, path: string): Branch {
   return { ...branch, scope: scopeAt(`${path}/`) };
+}
+
+/**
+ * Throws in a step body. Replay executes no bodies, so an operation in a body would be missing there, and names that it uses would move
+ * the locations of later operations.
+ */
+export function checkNotInStep(branch: Branch, operation: string): void {
+  const step = runningStep();
+  if (step === null) return;
+  throw new PawlError(
+    "CTX_IN_STEP",
+    `the body of step ${step} of run ${branch.host.runId} used ctx for "${operation}"; call ctx in the workflow function, beside the step`,
+  );
+}
+
+/** Returns the location of the branch's next operation of this name. */
+export function locate(branch: Branch, name: string): string {
+  checkNotInStep(branch, name);
+  return nextLocation(branch.scope, name);
 }
 
 export function outerSignal(branch: Branch): AbortSignal {

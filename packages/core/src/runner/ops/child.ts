@@ -1,6 +1,5 @@
 import { PawlError } from "../../model/errors.ts";
 import { toFailure } from "../../model/failure.ts";
-import { nextLocation } from "../../model/location.ts";
 import { childRunId } from "../../model/names.ts";
 import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
 import { checkSchema } from "../../model/schema.ts";
@@ -9,7 +8,7 @@ import type { Arm } from "../../workflow/command.ts";
 import type { AnyWorkflow, ChildHandle, ChildOptions, Workflow, WorkflowDeclaration } from "../../workflow/ctx.ts";
 import { checkDeclaration } from "../../workflow/workflow.ts";
 import { generationId } from "../program-posts.ts";
-import { type Branch, completionValue, issue, perform } from "./branch.ts";
+import { type Branch, checkNotInStep, completionValue, issue, locate, perform } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
 
 /** Locations of children by handle. */
@@ -57,7 +56,7 @@ export function startChild<Input, Output>(
       const { input: schema } = declared.options;
       const checked = schema === undefined ? input : checkSchema(schema, input, `input of child ${name}`);
       const payload = settings.codec.encode(checked, `input of child ${name}`);
-      location = nextLocation(branch.scope, name);
+      location = locate(branch, name);
       const id = childRunId(generationId(host), location);
       if (onParentClose !== "abandon") branch.cancellation?.childStarted(location, id);
       const at = host.now();
@@ -157,6 +156,7 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
 /** Ends this generation. The returned promise never settles. */
 export function continueAs(branch: Branch, workflow: AnyWorkflow, input: unknown): Promise<never> {
   return new Promise(() => {
+    checkNotInStep(branch, "continueAs");
     if (branch.cancellation?.isCancelled) return;
     const { name, version, options } = checkDeclaration<WorkflowDeclaration>(workflow);
     const { input: schema } = options;

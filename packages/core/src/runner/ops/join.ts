@@ -1,11 +1,11 @@
 import { JoinError, RaceError } from "../../model/branch-errors.ts";
 import { PawlError } from "../../model/errors.ts";
-import { nameSegment, nextLocation } from "../../model/location.ts";
+import { nameSegment } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { kinds, readArgument } from "../../model/option-check.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { Branches, Joined, RaceResult } from "../../workflow/structure.ts";
-import { type Branch, BranchCancellation, branchAt, outerSignal } from "./branch.ts";
+import { type Branch, BranchCancellation, branchAt, locate, outerSignal } from "./branch.ts";
 import { cancelChild } from "./child.ts";
 import { mark } from "./mark.ts";
 
@@ -86,7 +86,7 @@ async function startBranches(
   const functions = Object.entries(readArgument(BRANCHES, branches, `branches of ${record} ${name}`));
   const names = functions.map(([key]) => checkName(key, `branch of ${record} ${name}`));
   if (names.length === 0) throw new PawlError("OPTION_INVALID", `${record} ${name} has no branches; pass at least one`);
-  const location = nextLocation(branch.scope, name);
+  const location = locate(branch, name);
   const detail = [...names].sort().map(nameSegment).join(", ");
   await mark(branch, { record, location, detail });
   return functions.map(([key, run]) => ({ name: key, path: `${location}/${nameSegment(key)}`, run }));

@@ -1,9 +1,8 @@
 import { PawlError } from "../../model/errors.ts";
-import { nextLocation } from "../../model/location.ts";
 import { kinds, type OptionKinds, type OptionTable, optionTable, readOptions } from "../../model/option-check.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { LoopHistory, LoopOptions, LoopStep, PlainLoopOptions } from "../../workflow/structure.ts";
-import { type Branch, BranchCancellation, branchAt, outerSignal } from "./branch.ts";
+import { type Branch, BranchCancellation, branchAt, locate, outerSignal } from "./branch.ts";
 import { mark } from "./mark.ts";
 
 const INTERVAL_DEFAULT = 20;
@@ -42,7 +41,7 @@ export async function loop<State, Value>(
 ): Promise<Value> {
   const options = readOptions<typeof given>(LOOP_OPTIONS as OptionTable<never>, given);
   const history = historyOf(options);
-  const location = nextLocation(branch.scope, history.name);
+  const location = locate(branch, history.name);
   const point = branch.host.startLoop(location);
   if (point?.kind === "ended") return await readResult<Value>(branch, location);
   const isPlain = !("state" in options);

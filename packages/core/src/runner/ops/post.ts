@@ -1,5 +1,4 @@
 import { parseDuration } from "../../model/duration.ts";
-import { nextLocation } from "../../model/location.ts";
 import { checkTarget } from "../../model/names.ts";
 import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
 import { checkSchema } from "../../model/schema.ts";
@@ -14,7 +13,7 @@ import {
   type TopicType,
 } from "../../workflow/messages.ts";
 import { postId } from "../program-posts.ts";
-import { type Branch, perform } from "./branch.ts";
+import { type Branch, locate, perform } from "./branch.ts";
 
 /** The kinds of these options, for each table that has them. */
 export const SEND_KINDS = {
@@ -46,7 +45,7 @@ export function send<Value>(
         schema === null ? value : checkSchema(schema, value, `message ${name}`),
         `message ${name}`,
       );
-      const location = nextLocation(branch.scope, `send ${name}`);
+      const location = locate(branch, `send ${name}`);
       return {
         kind: "post",
         record: "send",
@@ -83,7 +82,7 @@ export function emit<Value>(
     (settle) => {
       const type = readTopic(topic);
       const checked = readOptions(EMIT_OPTIONS, options);
-      const location = nextLocation(branch.scope, `emit ${type.topic}`);
+      const location = locate(branch, `emit ${type.topic}`);
       const id = checked.id ?? postId(host, location);
       const post = eventPost(type, value, { ...checked, id }, host.now(), settings);
       return {

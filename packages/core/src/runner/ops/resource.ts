@@ -3,7 +3,7 @@ import { kinds, type OptionTable, optionTable, readOptions } from "../../model/o
 import { DEFAULT_RETRY, RETRY, resolveRetry } from "../../model/retry.ts";
 import { currentContext } from "../../runtime/async-context.ts";
 import type { Resource, ResourceOptions } from "../../workflow/resource-options.ts";
-import type { Branch } from "./branch.ts";
+import { type Branch, checkNotInStep } from "./branch.ts";
 
 const RESOURCE_OPTIONS = optionTable<ResourceOptions<never>>("resource", {
   acquire: kinds.required(kinds.callback),
@@ -18,6 +18,7 @@ export async function resource<Value>(
   given: ResourceOptions<Value>,
 ): Promise<Resource<Value>> {
   const checked = checkName(name, "resource name");
+  checkNotInStep(branch, checked);
   const options = readOptions<ResourceOptions<Value>>(RESOURCE_OPTIONS as OptionTable<never>, given);
   const retry = options.retry === undefined ? branch.retry : resolveRetry(options.retry, DEFAULT_RETRY);
   const release = (options.release ?? dispose) as (value: unknown) => unknown;

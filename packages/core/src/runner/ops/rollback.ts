@@ -1,5 +1,4 @@
 import { parseDuration } from "../../model/duration.ts";
-import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { kinds, optionTable } from "../../model/option-check.ts";
 import { DEFAULT_RETRY, RETRY, resolveRetry } from "../../model/retry.ts";
@@ -7,7 +6,7 @@ import type { AsyncContext } from "../../runtime/async-context.ts";
 import type { StepRollback } from "../../workflow/command.ts";
 import type { StepOptions } from "../../workflow/ctx.ts";
 import type { RollbackOptions } from "../../workflow/rollback-options.ts";
-import type { Branch } from "./branch.ts";
+import { type Branch, locate } from "./branch.ts";
 import { mark } from "./mark.ts";
 
 /** A function, or an object with a function `run`. */
@@ -43,6 +42,6 @@ export function resolveRollback(
 }
 
 export async function rollbackCheckpoint(branch: Branch, name: string): Promise<void> {
-  const location = nextLocation(branch.scope, checkName(name, "name of checkpoint"));
+  const location = locate(branch, checkName(name, "name of checkpoint"));
   await mark(branch, { record: "checkpoint", location, detail: null });
 }

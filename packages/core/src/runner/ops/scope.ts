@@ -1,11 +1,10 @@
 import { JoinError, RaceError } from "../../model/branch-errors.ts";
 import { RollbackError } from "../../model/errors.ts";
-import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { kinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { Ctx, TryResult } from "../../workflow/ctx.ts";
 import type { ScopeFailure, ScopeOptions } from "../../workflow/structure.ts";
-import { type Branch, branchAt } from "./branch.ts";
+import { type Branch, branchAt, locate } from "./branch.ts";
 
 const SCOPE_OPTIONS = optionTable<ScopeOptions>("try", {
   catch: kinds.list(kinds.oneOf("step", "child", "join", "race", "rollback", "code")),
@@ -21,7 +20,7 @@ export async function tryScope<Value>(
   checkName(name, "name of try");
   readArgument(kinds.callback, run, `function of try ${name}`);
   const { catch: caught } = readOptions(SCOPE_OPTIONS, options);
-  const inner = branchAt(branch, nextLocation(branch.scope, name));
+  const inner = branchAt(branch, locate(branch, name));
   try {
     return { ok: true, value: await run(inner.createCtx(inner)) };
   } catch (error) {

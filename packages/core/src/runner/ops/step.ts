@@ -1,12 +1,11 @@
 import { parseDuration } from "../../model/duration.ts";
-import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { kinds, notAllowed, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
 import { DEFAULT_RETRY, RETRY, resolveRetry } from "../../model/retry.ts";
 import { currentContext } from "../../runtime/async-context.ts";
 import type { Completion, StepCommand, StepInfo } from "../../workflow/command.ts";
 import type { StepFailure, StepOptions, TransactionOptions, TryResult, TryStepOptions } from "../../workflow/ctx.ts";
-import { type Branch, completionValue, issue, perform } from "./branch.ts";
+import { type Branch, completionValue, issue, locate, perform } from "./branch.ts";
 import { ROLLBACK, resolveRollback } from "./rollback.ts";
 import { markStepError } from "./scope.ts";
 
@@ -84,7 +83,7 @@ function stepCommand(
   return {
     kind: "step",
     record: "step",
-    location: nextLocation(branch.scope, name),
+    location: locate(branch, name),
     issuedAt: branch.host.now(),
     body,
     retry,

@@ -1,9 +1,8 @@
 import { PawlError } from "../../model/errors.ts";
-import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { kinds, readArgument } from "../../model/option-check.ts";
 import { RECORD_KINDS, type RecordKind } from "../../model/record.ts";
-import type { Branch } from "./branch.ts";
+import { type Branch, locate } from "./branch.ts";
 import { mark } from "./mark.ts";
 
 /** The version of runs that passed this point before it had versions. */
@@ -21,8 +20,8 @@ const LATEST = kinds.integer(FIRST);
 export async function getVersion(branch: Branch, name: string, latest: number): Promise<number> {
   checkName(name, "name of version");
   readArgument(LATEST, latest, `version ${name}`);
-  const { host, scope } = branch;
-  const location = nextLocation(scope, name);
+  const { host } = branch;
+  const location = locate(branch, name);
   if (!host.ahead.holds(location, "version") && host.ahead.hasHistory) return FIRST;
   const version = await mark(branch, { record: "version", location, value: latest, detail: null });
   if (version <= latest) return version;
@@ -36,7 +35,7 @@ export async function getVersion(branch: Branch, name: string, latest: number): 
 export function removed(branch: Branch, name: string, recordKind: RecordKind): void {
   checkName(name, "name of removed operation");
   readArgument(RECORD_KIND, recordKind, "kind of the removed operation");
-  branch.host.skip(nextLocation(branch.scope, name), recordKind);
+  branch.host.skip(locate(branch, name), recordKind);
 }
 
 const RECORD_KIND = kinds.oneOf(...RECORD_KINDS);

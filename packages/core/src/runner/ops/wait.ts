@@ -1,7 +1,6 @@
-import { nextLocation } from "../../model/location.ts";
 import type { RecordKind } from "../../model/record.ts";
 import type { Arm, Completion, WaitCommand } from "../../workflow/command.ts";
-import type { Branch } from "./branch.ts";
+import { type Branch, locate } from "./branch.ts";
 
 /** What a deadline means: the sleep has elapsed, or the wait timed out. Shared objects, to save memory in hot runs. */
 export const ELAPSED: WaitCommand["atDeadline"] = { outcome: "ok", detail: null };
@@ -24,7 +23,7 @@ export function waitCommand(
   return {
     kind: "wait",
     record: wait.record,
-    location: nextLocation(branch.scope, wait.name),
+    location: locate(branch, wait.name),
     issuedAt: branch.host.now(),
     arms: wait.arms,
     count: wait.count ?? 1,

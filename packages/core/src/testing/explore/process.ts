@@ -158,7 +158,8 @@ export class Process implements Caller {
         afterTurn: (callback) => world.eventLoop.afterTurn(alive(callback)),
       },
       trackRejections: () => ({
-        watched: (runId, call) => rejections.watched(runId, () => attribution.at(otherCode, call)),
+        watched: (runId, call, context, step) =>
+          rejections.watched(runId, () => attribution.at(otherCode, call), context, step),
         unwatched: (runId, call) => rejections.unwatched(runId, () => attribution.at(otherCode, call)),
         stop: () => undefined,
       }),
