@@ -7,6 +7,7 @@ import {
   message,
   type PostgresTx,
   type Received,
+  type RollbackInfo,
   type StepFailure,
   type StepInfo,
   type TimedOut,
@@ -74,7 +75,7 @@ export async function steps(ctx: Ctx): Promise<void> {
     retryOnTimeout: true,
     rollback: (value, info) => {
       expectTypeOf(value).toEqualTypeOf<number>();
-      expectTypeOf(info).toEqualTypeOf<StepInfo>();
+      expectTypeOf(info).toEqualTypeOf<RollbackInfo>();
     },
   });
   await ctx.step("a", async (info) => ({ attempt: info.attempt }), {

@@ -124,6 +124,7 @@ export type {
   Completion,
   MarkCommand,
   PostCommand,
+  RollbackInfo,
   StepCommand,
   StepInfo,
   StepRollback,

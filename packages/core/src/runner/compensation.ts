@@ -1,8 +1,17 @@
-import type { PawlError } from "../model/errors.ts";
-import type { Stop } from "../model/record.ts";
+import { PawlError } from "../model/errors.ts";
+import { type Failure, toError } from "../model/failure.ts";
+import { COMPENSATE_LOCATION, type Stop } from "../model/record.ts";
 import { ATTEMPTS_MAX } from "../model/retry.ts";
 import type { RollbackFailure } from "../model/rollback-failure.ts";
-import type { Command, Completion, StepCommand, StepInfo, StepRollback, WaitCommand } from "../workflow/command.ts";
+import type {
+  Command,
+  Completion,
+  RollbackInfo,
+  StepCommand,
+  StepInfo,
+  StepRollback,
+  WaitCommand,
+} from "../workflow/command.ts";
 import type { ProgramHost } from "../workflow/program.ts";
 import type { AttachedChild } from "./attached-children.ts";
 import { TIMED_OUT } from "./ops/wait.ts";
@@ -83,15 +92,25 @@ export class Compensation {
   #rollback({ location, payload }: StepEntry, { run, ...policy }: StepRollback): StepCommand {
     const { codec } = this.#parts.state;
     let value: unknown;
-    // A result that cannot be read must pause the run. It is not a failure of the rollback.
+    let cause: Error | null = null;
+    // A value that cannot be read must pause the run. It is not a failure of the rollback.
     const prepare = (): void => {
       value = readPayload(codec, payload, location);
+      cause = this.#error();
     };
     const body = async (info: StepInfo): Promise<void> => {
-      await run(value, info);
+      await run(value, new RollbackCall(info, cause ?? this.#error()));
     };
     const command = { record: "rollback", location: `${location}/~rollback`, ...policy, prepare, body } as const;
     return this.#step(command, (completion) => this.#noteFailure(location, completion));
+  }
+
+  /** The error that caused the compensation. A cancel through another run may have no reason. */
+  #error(): Error {
+    const { host, state } = this.#parts;
+    const failure = readPayload(state.codec, this.#stop.reason, COMPENSATE_LOCATION);
+    if (failure !== undefined && failure !== null) return toError(failure as Failure);
+    return new PawlError("RUN_CANCELLED", `run ${host.runId} was cancelled`);
   }
 
   #startChildUndo({ location, child }: ChildEntry): StepCommand {
@@ -161,5 +180,25 @@ export class Compensation {
 
   #noteFailure(step: string, completion: Completion): void {
     if (completion.outcome === "failed") this.#failures.push({ step, error: completion.error });
+  }
+}
+
+/** What a rollback receives. The signal is created when it is read. */
+class RollbackCall implements RollbackInfo {
+  readonly #info: StepInfo;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly error: Error;
+  readonly finished = true;
+
+  constructor(info: StepInfo, error: Error) {
+    this.#info = info;
+    this.attempt = info.attempt;
+    this.idempotencyKey = info.idempotencyKey;
+    this.error = error;
+  }
+
+  get signal(): AbortSignal {
+    return this.#info.signal;
   }
 }

@@ -27,6 +27,17 @@ export interface StepInfo {
   readonly idempotencyKey: string;
 }
 
+/** Argument of a rollback. */
+export interface RollbackInfo extends StepInfo {
+  /**
+   * The failure that ended the run, or the reason of its cancel, as the journal has it: its name, message, code and causes, but not its
+   * class. The same in every attempt, also after a crash.
+   */
+  readonly error: Error;
+  /** Whether the step completed. */
+  readonly finished: boolean;
+}
+
 /** The asynchronous context of one call: the values that each `AsyncLocalStorage` of the process has in it. */
 export interface AsyncContext {
   runInAsyncScope<Value>(call: () => Value): Value;
@@ -34,7 +45,7 @@ export interface AsyncContext {
 
 /** The rollback of a completed step. */
 export interface StepRollback {
-  readonly run: (value: unknown, info: StepInfo) => unknown;
+  readonly run: (value: unknown, info: RollbackInfo) => unknown;
   readonly retry: RetryPolicy;
   readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
   readonly timeoutMs: number | null;

@@ -1,9 +1,9 @@
 import type { Duration } from "../model/duration.ts";
 import type { RetryOptions } from "../model/retry.ts";
-import type { StepInfo } from "./command.ts";
+import type { RollbackInfo } from "./command.ts";
 
 /** Undoes a completed step. Receives the step's result. */
-export type RollbackHandler<Value> = (value: Value, info: StepInfo) => unknown;
+export type RollbackHandler<Value> = (value: Value, info: RollbackInfo) => unknown;
 
 export interface RollbackOptions<Value> {
   readonly run: RollbackHandler<Value>;
