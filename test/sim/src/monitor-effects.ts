@@ -24,6 +24,8 @@ export class EffectsMonitor {
   /** The worker that started a body last, by run, generation, location and attempt. */
   readonly #lastStarts = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
   readonly #starts = new Map<string, number>();
+  /** The steps that the last execution of each run has started. */
+  readonly #started = new Map<string, { readonly execution: Execution; readonly locations: Set<string> }>();
   /** The epochs of runs at each heartbeat whose answer reports an expired lease. */
   readonly #lostLeases = new WeakMap<Heartbeat, ReadonlyMap<string, number>>();
   /** The epochs at the last expired lease that each worker was notified of. */
@@ -35,6 +37,7 @@ export class EffectsMonitor {
   }
 
   executionStarts(worker: SimProcess, execution: Execution): void {
+    this.#started.delete(execution.runId);
     const loaded = worker.loads.get(execution.runId);
     const records = [...(loaded?.records ?? [])];
     const done = new Set(records.filter((record) => record.kind !== "retry").map((record) => record.location));
@@ -69,6 +72,7 @@ export class EffectsMonitor {
     const current =
       row.epoch === known.epoch && row.owner === worker.engineId && generationOf(row) === execution.generation;
     if (current) this.#current(expectedRun, location, attempt, attemptText);
+    if (current) this.#noteStarted(execution, location);
     if (current && row.version !== execution.version)
       this.#monitor.violate(
         "version",
@@ -92,6 +96,28 @@ export class EffectsMonitor {
         "I11",
         `run ${execution.runId} rolls back ${location} with ${JSON.stringify(value)}; the recorded value is ${record?.payload}`,
       );
+  }
+
+  #noteStarted(execution: Execution, location: string): void {
+    const { runId } = execution;
+    if (this.#started.get(runId)?.execution !== execution)
+      this.#started.set(runId, { execution, locations: new Set() });
+    this.#started.get(runId)?.locations.add(location);
+  }
+
+  /**
+   * `ProgramDriver.4`: a run that completes has recorded every step that its code started, awaited or not. Branches that lost a
+   * `ctx.race`, and iterations of `ctx.loop`, abandon theirs.
+   */
+  runCompleted({ row, done, reopened }: ExpectedRun): void {
+    const started = this.#started.get(row.id);
+    const generation = generationOf(row);
+    if (started === undefined || started.execution.generation !== generation || reopened > 0) return;
+    for (const location of started.locations) {
+      const isAbandoned = location.includes("/~") || started.execution.lost.some((scope) => location.startsWith(scope));
+      if (isAbandoned || done.get(generation)?.has(location)) continue;
+      this.#monitor.violate("ProgramDriver.4", `run ${row.id} completed, and its step ${location} is not recorded`);
+    }
   }
 
   /** `Session.1`: the completions that the code had received when it requested the step are durable. */

@@ -95,6 +95,8 @@ export class Monitor implements MonitorContext {
       for (const transition of applied.batch)
         if (transition.kind === "letter") this.lettersTaken.add(transition.letterId);
       this.#checkChildren(before, rows);
+      for (const row of rows)
+        if (row.status === "completed" && before.get(row.id)?.status !== "completed") this.#checkSteps(row);
     }
     checkWaits(this, this.#simulation.storeNowMax);
   }
@@ -116,6 +118,11 @@ export class Monitor implements MonitorContext {
   /** Called when all runs have ended. */
   checkChildrenUndone(): void {
     this.#journal.checkChildrenUndone();
+  }
+
+  #checkSteps(row: Run): void {
+    const expectedRun = this.expectedRuns.get(row.id);
+    if (expectedRun !== undefined) this.effects.runCompleted(expectedRun);
   }
 
   /** I8: a child exists for a record of its parent, once per location; its end reaches the parent; the parent's end reaches it. */

@@ -164,9 +164,16 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "the end of a replay starts steps",
     file: "runner/program-driver.js",
-    find: 'isEnding ? fresh.filter((command) => command.kind === "post") : fresh;',
-    replace: "fresh;",
+    find: "fresh.filter(takesEffect)",
+    replace: "fresh",
     breaks: "I7 a replay starts no body",
+  },
+  {
+    name: "a run ends before the steps that its code did not await",
+    file: "runner/program-driver.js",
+    find: "if (this.#isFinishing) return open.size > 0;",
+    replace: "if (true) return false;",
+    breaks: "ProgramDriver.4 a run completes when its steps are recorded",
   },
   {
     name: "a snapshot contains no attempts",

@@ -85,6 +85,15 @@ export class OpenCommands {
     return closed;
   }
 
+  /** Closes the commands that are not to be kept. */
+  closeUnless(keep: (command: Command) => boolean): void {
+    for (const command of [...this.#byLocation.values()]) {
+      if (keep(command)) continue;
+      this.close(command);
+      if (command.kind === "wait") this.#waits.remove(command);
+    }
+  }
+
   closeAll(): void {
     for (const command of this.#byLocation.values()) if (command.kind === "wait") this.#waits.remove(command);
     this.#byLocation.clear();

@@ -30,6 +30,7 @@ import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
  * 1. Completions reach the program one at a time, in seq order, in replay as when live.
  * 2. The presence of a record decides replay, never its value.
  * 3. A stopped program receives nothing more. Its completed steps are compensated, in replay as when live.
+ * 4. A run completes when every step of its program has ended and is recorded, even if the program did not await it.
  */
 export class ProgramDriver implements ProgramHost {
   readonly run: RunFacts;
@@ -51,6 +52,10 @@ export class ProgramDriver implements ProgramHost {
   /** A cancel request. It takes effect when the program is live, and stays in the inbox until then. */
   #cancel: Pick<InboxEntry, "n" | "value"> | null = null;
   #compensation: Compensation | null = null;
+  /** Whether the program has returned and its open steps are finished before its run ends. */
+  #isFinishing = false;
+  /** Whether the program ended when it was live, not in a replay. */
+  #wasLiveAtEnd = false;
   #deliveredSeq: number;
   #now: number;
 
@@ -192,6 +197,7 @@ export class ProgramDriver implements ProgramHost {
   finish(ending: Ending): void {
     if (this.#hasEnded) return;
     this.#ending = ending;
+    this.#wasLiveAtEnd = this.live;
     this.#owner.wake();
   }
 
@@ -218,7 +224,7 @@ export class ProgramDriver implements ProgramHost {
   checkLimits(phase: "working" | "idle"): boolean {
     if (!this.live) return false;
     const { open, steps, pending, progress, limits } = this.#state;
-    if (this.#hasEnded || this.#cancel !== null) {
+    if (!this.#isLimited) {
       open.limitAt = null;
       return false;
     }
@@ -232,7 +238,8 @@ export class ProgramDriver implements ProgramHost {
     });
     open.limitAt = error === null ? nextAt : null;
     if (error !== null) {
-      this.finish({ kind: "failed", error });
+      this.#ending = { kind: "failed", error };
+      this.#owner.wake();
       return true;
     }
     for (const warning of warnings) {
@@ -241,6 +248,12 @@ export class ProgramDriver implements ProgramHost {
       pending.requestCommit();
     }
     return false;
+  }
+
+  /** Whether the limits of the run apply: not once its end is decided. */
+  get #isLimited(): boolean {
+    if (this.#compensation !== null || this.#cancel !== null) return false;
+    return this.#ending === null || (this.#isFinishing && this.#ending.kind !== "failed");
   }
 
   /** Replays the next record if it is a plain successful step, as most are. Returns false if `step` must decide. */
@@ -270,12 +283,13 @@ export class ProgramDriver implements ProgramHost {
     return next === null ? IDLE : this.#deliver(next);
   }
 
-  /** Of the commands that an ended program left behind, only its posts take effect. */
+  /** Of the commands that an ended program left behind, its posts take effect, and its steps unless it failed. */
   #execute(fresh: readonly Command[]): void {
     this.#fresh = null;
-    const isEnding = this.#ending !== null && this.#compensation === null;
-    const commands = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    executeCommands(this.#state, commands, this.#services.time.now);
+    const ending = this.#compensation === null ? this.#ending : null;
+    const takesEffect = ({ kind }: Command): boolean =>
+      ending === null || kind === "post" || (kind === "step" && ending.kind !== "failed");
+    executeCommands(this.#state, fresh.filter(takesEffect), this.#services.time.now);
   }
 
   /** Returns the end of the program, of its cancellation or of its compensation. Null if it continues. */
@@ -286,8 +300,32 @@ export class ProgramDriver implements ProgramHost {
     }
     if (this.#ending === null && this.#cancel === null) return null;
     takeRemaining(this.#state);
-    const end = endOrCompensate(this.#state, this.runId, this.#ending, this.#cancel);
+    if (this.#cancel === null && this.#ending?.kind !== "failed" && this.#finishSteps()) return IDLE;
+    const ending = this.#isFinishing && this.#cancel !== null ? null : this.#ending;
+    const end = endOrCompensate(this.#state, this.runId, ending, this.#cancel);
     return end?.kind === "stop" ? this.#stop(end.stop, true) : end;
+  }
+
+  /** Drops what a program left open when it returned, except its steps. Returns true if one has not ended. */
+  #finishSteps(): boolean {
+    const { open } = this.#state;
+    if (this.#isFinishing) return open.size > 0;
+    this.#isFinishing = true;
+    open.closeUnless(({ kind }) => kind === "step");
+    if (open.size === 0) return false;
+    // A replay has logged it before.
+    if (this.#wasLiveAtEnd) this.#logOpenSteps();
+    return true;
+  }
+
+  #logOpenSteps(): void {
+    const steps = [...this.#state.open.byLocation.values()].map(({ location }) => location);
+    this.#services.log("warn", "workflow returned before these steps ended; await them; the run ends after them", {
+      run: this.runId,
+      workflow: this.run.workflow,
+      locations: steps.slice(0, LOGGED_MAX).join(", "),
+      steps: steps.length,
+    });
   }
 
   /** Stops the program and starts its compensation. `isFresh`: the stop is not in the journal yet. */
@@ -371,6 +409,9 @@ type DriveResult =
   | Diverged
   | { readonly kind: "idle" };
 
+/** The number of steps that a log line names. */
+const LOGGED_MAX = 10;
+
 const DELIVERED: DriveResult = { kind: "delivered" };
 const IDLE: DriveResult = { kind: "idle" };
 
@@ -393,8 +434,11 @@ function clearUndo({ undo, children, completions, pending, isWhole }: SessionSta
 }
 
 /** Takes the completions that an ended program does not receive. Their steps have happened and may need a rollback. */
-function takeRemaining({ completions, undo }: SessionState): void {
-  for (let next = completions.take(); next !== null; next = completions.take()) undo.add(next);
+function takeRemaining({ completions, undo, open }: SessionState): void {
+  for (let next = completions.take(); next !== null; next = completions.take()) {
+    undo.add(next);
+    open.close(next.command);
+  }
 }
 
 /** Decides how an ended or cancelled program ends: at once, or stopped and compensated. Null if it continues. */
