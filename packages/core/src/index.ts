@@ -32,7 +32,8 @@ export {
 export type { CodecHook, Reading } from "./model/payload.ts";
 export type { LimitName, PolicyOptions } from "./model/policy.ts";
 export type { JournalRecord, NewRecord, Outcome, RecordKind, Records, SeqRange } from "./model/record.ts";
-export type { RetryOptions, RetryPolicy } from "./model/retry.ts";
+export type { PlainRetryOptions, RetryDelay, RetryOptions, RetryPolicy, ShouldRetry } from "./model/retry.ts";
+export { RetryAfterError } from "./model/retry-after-error.ts";
 export { type RollbackFailure, rollbackFailures } from "./model/rollback-failure.ts";
 export type {
   NewRun,

@@ -25,17 +25,14 @@ const text = data("a reason", "");
 const callback = ref("callback");
 const schema = ref("schema", "schema that refuses", "asynchronous schema", "schema that throws");
 const at = oneOf(data("step", 0, 1, 2, "wait"), data(99));
-const retry = oneOf(
-  data(false),
-  options({
-    maxAttempts: count,
-    initialMs: duration,
-    factor: data(1, 2),
-    maxMs: duration,
-    jitter: data(0, 0.5),
-    shouldRetry: callback,
-  }),
-);
+const plainRetry = {
+  maxAttempts: count,
+  initialMs: duration,
+  factor: data(1, 2),
+  maxMs: duration,
+  jitter: data(0, 0.5),
+};
+const retry = oneOf(data(false), options({ ...plainRetry, shouldRetry: callback, delay: callback }));
 const tx = ref("open transaction", "no transaction");
 const page = { limit: data(1, 10, 1_000), cursor: ref("cursor") };
 const time = data(0, 1_700_000_000_000);
@@ -60,7 +57,7 @@ const engineOptions = {
   poll: data("1 s", 60_000),
   claimsMax: count,
   poisoned: data("compensate", "keep"),
-  storageRetryPolicy: retry,
+  storageRetryPolicy: oneOf(data(false), options(plainRetry)),
   storageTimeout: duration,
   timerResolution: duration,
   propagateChildFailures: flag,

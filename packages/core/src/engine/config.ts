@@ -3,7 +3,7 @@ import { PawlError } from "../model/errors.ts";
 import { kinds, type OptionKinds, openTable, optionTable, readOptions } from "../model/option-check.ts";
 import { type Codec, type CodecHook, createCodec } from "../model/payload.ts";
 import { NO_POLICY, POLICY_KINDS, type PolicyOptions, type RunPolicy, resolvePolicy } from "../model/policy.ts";
-import { RETRY_POLICY, type ResolvedRetry, type RetryOptions, resolveRetry } from "../model/retry.ts";
+import { PLAIN_RETRY, type PlainRetryOptions, type ResolvedRetry, resolveRetry } from "../model/retry.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
@@ -37,7 +37,7 @@ export interface EngineOptions extends PolicyOptions {
   /** Whether a run that fails with `POISONED` is compensated, or keeps what it did for an operator to decide. Default `compensate`. */
   readonly poisoned?: "compensate" | "keep";
   /** Retries of a failed store call. After the last attempt the worker stops claiming until the store is back. Default: 8 attempts, 20 ms to 2 s apart. */
-  readonly storageRetryPolicy?: RetryOptions;
+  readonly storageRetryPolicy?: PlainRetryOptions;
   /** How long a call waits for the store. Then it rejects with `STORE_UNAVAILABLE`. Default 10 s. */
   readonly storageTimeout?: Duration;
   /** Ends the process with this exit code when an internal invariant is violated. Default: only `engine.broken` is emitted. */
@@ -115,6 +115,7 @@ const STORAGE_RETRY: ResolvedRetry = {
   maxMs: 2_000,
   jitter: 0.2,
   shouldRetry: null,
+  delay: null,
 };
 
 /** A larger payload, escaped, might not fit into one statement of a store. */
@@ -146,7 +147,7 @@ export const ENGINE_KINDS = {
   poll: kinds.period,
   claimsMax: kinds.integer(1),
   poisoned: kinds.oneOf("compensate", "keep"),
-  storageRetryPolicy: RETRY_POLICY,
+  storageRetryPolicy: PLAIN_RETRY,
   storageTimeout: kinds.period,
   exitCodeWhenBroken: kinds.integer(0, EXIT_CODE_MAX),
   timerResolution: kinds.period,

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { CriticalError, checkReplay, type EngineEvent, workflow } from "../index.ts";
+import { CriticalError, checkReplay, type EngineEvent, RetryAfterError, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
@@ -75,6 +75,26 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     await cluster.result(run);
     const again = ["+a2", "+b2", "two a2 b2 x", "-b2", "-a2"];
     expect(trace).toEqual(["+a1", "+b1", "one a1", "-b1", "-a1", ...again]);
+  });
+
+  it("an acquire that fails with a RetryAfterError is repeated after its delay, and shouldRetry is awaited", async () => {
+    const cluster = await create(onTestFinished);
+    const at: number[] = [];
+    const slow = workflow("slow", async (ctx) => {
+      const a = await ctx.resource("a", {
+        acquire: ({ attempt }) => {
+          at.push(cluster.world.now());
+          throw attempt === 1 ? new RetryAfterError("busy", "9 s") : new TypeError("broken");
+        },
+        retry: { maxAttempts: 5, shouldRetry: async (error) => !(error instanceof TypeError) },
+      });
+      await ctx.step("use", () => a.value);
+    });
+    const engine = await cluster.engine({ workflows: [slow] });
+    const run = await engine.start(slow, undefined);
+    await cluster.world.advance("1 minute");
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "RESOURCE_UNAVAILABLE" } });
+    expect(at.map((time) => time - at[0]!)).toEqual([0, 9_000]);
   });
 
   it("another worker acquires its own resource, and its replay executes no step", async () => {

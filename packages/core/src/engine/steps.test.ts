@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { CriticalError, type EngineEvent, type PawlError, workflow } from "../index.ts";
+import { CriticalError, type EngineEvent, type PawlError, RetryAfterError, workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
@@ -220,6 +220,142 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     await cluster.world.advance("1 s");
     expect(await cluster.result(run)).toEqual(["exhausted", "exhausted", "critical"]);
     expect(attempts).toEqual(["refused", "refused", "threw", "critical"]);
+  });
+
+  it("shouldRetry receives the thrown error itself, and its promise is awaited", async () => {
+    const cluster = await create(onTestFinished);
+    class Busy extends Error {}
+    const seen: unknown[] = [];
+    const thrown: Error[] = [];
+    const picky = workflow("picky", async (ctx) =>
+      ctx.tryStep(
+        "call",
+        ({ attempt }) => {
+          thrown.push(attempt < 3 ? new Busy(`busy ${attempt}`) : new Error("broken"));
+          throw thrown.at(-1);
+        },
+        {
+          retry: {
+            maxAttempts: 9,
+            initialMs: 1,
+            shouldRetry: async (error) => {
+              await Promise.resolve();
+              seen.push(error);
+              return error instanceof Busy;
+            },
+          },
+        },
+      ),
+    );
+    const engine = await cluster.engine({ workflows: [picky] });
+    const run = await engine.start(picky, undefined);
+    await cluster.world.advance("1 s");
+    expect(await cluster.result(run)).toMatchObject({ ok: false, failure: { kind: "exhausted" } });
+    expect(thrown).toHaveLength(3);
+    expect(seen.map((error, index) => error === thrown[index])).toEqual([true, true, true]);
+  });
+
+  it("shouldRetry receives an error that describes the thrown value if the value is no error", async () => {
+    const cluster = await create(onTestFinished);
+    const seen: unknown[] = [];
+    const shouldRetry = (error: unknown): boolean => seen.push(error) < 0;
+    const odd = workflow("odd", async (ctx) => {
+      await ctx.tryStep("text", () => Promise.reject("late"), { retry: { shouldRetry } });
+      await ctx.tryStep("nothing", () => Promise.reject(undefined), { retry: { shouldRetry } });
+    });
+    const engine = await cluster.engine({ workflows: [odd] });
+    await cluster.result(await engine.start(odd, undefined));
+    expect(seen.map((error) => (error as Error).message)).toEqual(["late", "undefined was thrown"]);
+  });
+
+  it("a step whose shouldRetry rejects is not retried, and the failure is logged", async () => {
+    const cluster = await create(onTestFinished);
+    const lines: string[] = [];
+    const picky = workflow("picky", async (ctx) =>
+      ctx.step("call", () => Promise.reject(new Error("no")), {
+        retry: { shouldRetry: () => Promise.reject(new Error("in shouldRetry")) },
+      }),
+    );
+    const engine = await cluster.engine({ workflows: [picky], log: (level, text) => lines.push(`${level}: ${text}`) });
+    expect(await cluster.failure(await engine.start(picky, undefined))).toMatchObject({ cause: { message: "no" } });
+    expect(lines).toContain("warn: shouldRetry threw; step will not be retried");
+  });
+
+  it("a run that is cancelled while shouldRetry is pending discards its answer", async () => {
+    const cluster = await create(onTestFinished);
+    const answers: Array<(answer: boolean) => void> = [];
+    const shouldRetry = (): Promise<boolean> => new Promise((resolve) => answers.push(resolve));
+    const slow = workflow("slow", async (ctx) =>
+      ctx.step("call", () => Promise.reject(new Error("no")), { retry: { shouldRetry } }),
+    );
+    const engine = await cluster.engine({ workflows: [slow] });
+    const run = await engine.start(slow, undefined);
+    await cluster.world.settle();
+    await run.cancel("stop");
+    answers[0]?.(true);
+    await cluster.world.advance("1 minute");
+    expect(await run.status()).toBe("cancelled");
+    expect(answers).toHaveLength(1);
+    expect((await run.journal()).map(({ kind }) => kind)).not.toContain("retry");
+  });
+
+  it("the delay of a retry is what retry.delay returns, or a RetryAfterError contains, without jitter", async () => {
+    const cluster = await create(onTestFinished);
+    const at: number[] = [];
+    const errors = [new Error("a"), new Error("b"), new RetryAfterError("c", "PT20S"), new Error("d"), new Error("e")];
+    const seen: string[] = [];
+    const limited = workflow("limited", async (ctx) =>
+      ctx.step(
+        "call",
+        ({ attempt }) => {
+          at.push(cluster.world.now());
+          const error = errors[attempt - 1];
+          if (error !== undefined) throw error;
+        },
+        {
+          retry: {
+            maxAttempts: 9,
+            initialMs: 100,
+            factor: 1,
+            jitter: 0,
+            maxMs: 100,
+            delay: async (attempt, error) => {
+              seen.push(`${attempt} ${error.message}`);
+              return attempt === 1 ? 3_000 : attempt === 2 ? "4 s" : attempt === 4 ? undefined : -1;
+            },
+          },
+        },
+      ),
+    );
+    const engine = await cluster.engine({ workflows: [limited] });
+    const run = await engine.start(limited, undefined);
+    await cluster.world.advance("1 minute");
+    await cluster.result(run);
+    expect(at.map((time, index) => time - (at[index - 1] ?? time))).toEqual([0, 3_000, 4_000, 20_000, 100, 100]);
+    expect(seen).toEqual(["1 a", "2 b", "4 d", "5 e"]);
+  });
+
+  it("the delay that a RetryAfterError contains is kept when another worker takes over", async () => {
+    const cluster = await create(onTestFinished);
+    const at: number[] = [];
+    const limited = workflow("limited", { retry: { maxAttempts: 2 } }, async (ctx) =>
+      ctx.step("call", ({ attempt }) => {
+        at.push(cluster.world.now());
+        if (attempt === 1) throw new RetryAfterError("429", "1 hour");
+        return "done";
+      }),
+    );
+    const first = await cluster.engine({ workflows: [limited] });
+    const run = await first.start(limited, undefined);
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [limited] });
+    await cluster.world.advance("2 hours");
+    expect(await cluster.result(second.run(run.id))).toBe("done");
+    expect(at[1]! - at[0]!).toBe(3_600_000);
+  });
+
+  it("a RetryAfterError with an invalid delay is rejected where it is created", () => {
+    expect(() => new RetryAfterError("429", -1)).toThrow("delay of RetryAfterError");
   });
 
   it("a step that exceeds its timeout is aborted through its signal and fails at once", async () => {

@@ -14,6 +14,7 @@ describe("retry options", () => {
       maxMs: 300_000,
       jitter: 0.1,
       shouldRetry: null,
+      delay: null,
     });
   });
 
@@ -30,6 +31,7 @@ describe("retry options", () => {
       maxMs: 60_000,
       jitter: 0.1,
       shouldRetry,
+      delay: null,
     });
   });
 
@@ -56,10 +58,11 @@ describe("retry options", () => {
     [{ jitter: -0.1 }, "retry.jitter"],
     [{ jitter: 2 }, "retry.jitter"],
     [{ shouldRetry: true }, "retry.shouldRetry"],
+    [{ delay: 5 }, "retry.delay"],
     [{ initialMs: 10, maxMs: 5 }, "retry.maxMs must be at least retry.initialMs, 10; got 5"],
     [
       { attempts: 3 },
-      'unknown option "attempts" of retry; use maxAttempts, initialMs, factor, maxMs, jitter, shouldRetry',
+      'unknown option "attempts" of retry; use maxAttempts, initialMs, factor, maxMs, jitter, shouldRetry, delay',
     ],
     [true, "retry must be false or an object; got true"],
     [null, "retry must be false or an object; got null"],

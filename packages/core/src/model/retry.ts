@@ -1,5 +1,5 @@
 import { type Duration, parseDuration } from "./duration.ts";
-import { kinds, notAllowed, type OptionKind, optionTable, readArgument } from "./option-check.ts";
+import { kinds, notAllowed, type OptionKind, type OptionKinds, optionTable, readArgument } from "./option-check.ts";
 
 /** When and how often a failed step body is retried. */
 export interface RetryPolicy {
@@ -17,7 +17,12 @@ export interface RetryPolicy {
   readonly jitter: number;
 }
 
-export type ShouldRetry = (error: Error, attempt: number) => boolean;
+export type ShouldRetry = (error: Error, attempt: number) => boolean | PromiseLike<boolean>;
+
+export type RetryDelay = (
+  attempt: number,
+  error: Error,
+) => Duration | null | undefined | PromiseLike<Duration | null | undefined>;
 
 /** Retry options. An omitted option has its default. A number for `initialMs` or `maxMs` is in ms. */
 export interface RetryOptions {
@@ -26,12 +31,21 @@ export interface RetryOptions {
   readonly factor?: number;
   readonly maxMs?: Duration;
   readonly jitter?: number;
-  /** Returns false if the failure is final. Receives the failure and the number of attempts so far. */
+  /** Returns false if the failure is final. Receives the thrown error and the number of attempts so far. Its promise is awaited. */
   readonly shouldRetry?: ShouldRetry;
+  /**
+   * Returns the delay before the next attempt, without jitter and `maxMs`. If it returns null or undefined, the other options
+   * determine the delay. A `RetryAfterError` takes precedence. Its promise is awaited.
+   */
+  readonly delay?: RetryDelay;
 }
+
+/** Retry options without callbacks. */
+export type PlainRetryOptions = Omit<RetryOptions, "shouldRetry" | "delay">;
 
 export interface ResolvedRetry extends RetryPolicy {
   readonly shouldRetry: ShouldRetry | null;
+  readonly delay: RetryDelay | null;
 }
 
 export const DEFAULT_RETRY: ResolvedRetry = {
@@ -41,23 +55,29 @@ export const DEFAULT_RETRY: ResolvedRetry = {
   maxMs: 300_000,
   jitter: 0.1,
   shouldRetry: null,
+  delay: null,
 };
 
 export const ATTEMPTS_MAX = 1_000_000;
 const FACTOR_MAX = 1_000;
 
-const RETRY_OPTIONS = optionTable<RetryOptions>("retry", {
+const PLAIN_KINDS = {
   maxAttempts: kinds.integer(1, ATTEMPTS_MAX),
   initialMs: kinds.duration,
   factor: kinds.number(1, FACTOR_MAX),
   maxMs: kinds.duration,
   jitter: kinds.number(0, 1),
+} as const satisfies OptionKinds<PlainRetryOptions>;
+
+const RETRY_OPTIONS = optionTable<RetryOptions>("retry", {
+  ...PLAIN_KINDS,
   shouldRetry: kinds.callback,
+  delay: kinds.callback,
 });
 
-export const RETRY_POLICY: OptionKind<RetryOptions> = kinds.options(RETRY_OPTIONS);
+export const PLAIN_RETRY: OptionKind<PlainRetryOptions> = kinds.options(optionTable("retry", PLAIN_KINDS));
 /** `false` means one attempt. */
-export const RETRY: OptionKind<RetryOptions | false> = kinds.either(kinds.literal(false), RETRY_POLICY);
+export const RETRY: OptionKind<RetryOptions | false> = kinds.either(kinds.literal(false), kinds.options(RETRY_OPTIONS));
 
 /** Returns the complete policy. `false` means one attempt. */
 export function resolveRetry(given: RetryOptions | false | undefined, fallback: ResolvedRetry): ResolvedRetry {
@@ -65,8 +85,8 @@ export function resolveRetry(given: RetryOptions | false | undefined, fallback: 
   const options = readArgument(RETRY, given, "retry");
   if (options === false) return { ...fallback, maxAttempts: 1 };
   const { maxAttempts = fallback.maxAttempts, factor = fallback.factor, jitter = fallback.jitter } = options;
-  const { shouldRetry = fallback.shouldRetry } = options;
-  return { maxAttempts, factor, jitter, shouldRetry, ...resolveWaits(options, fallback) };
+  const { shouldRetry = fallback.shouldRetry, delay = fallback.delay } = options;
+  return { maxAttempts, factor, jitter, shouldRetry, delay, ...resolveWaits(options, fallback) };
 }
 
 /** An `initialMs` above the default `maxMs` raises `maxMs`. A `maxMs` below the default `initialMs` lowers `initialMs`. */

@@ -170,7 +170,16 @@ export class Compensation {
   #step(
     command: Pick<
       StepCommand,
-      "record" | "location" | "prepare" | "body" | "retry" | "shouldRetry" | "timeoutMs" | "retryOnTimeout" | "context"
+      | "record"
+      | "location"
+      | "prepare"
+      | "body"
+      | "retry"
+      | "shouldRetry"
+      | "retryDelay"
+      | "timeoutMs"
+      | "retryOnTimeout"
+      | "context"
     >,
     settle: (completion: Completion) => void,
   ): StepCommand {

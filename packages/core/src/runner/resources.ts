@@ -1,10 +1,10 @@
 import { PawlError } from "../model/errors.ts";
-import { toError, toFailure } from "../model/failure.ts";
-import { retryDelayMs } from "../model/retry.ts";
+import { read, textOf } from "../model/payload-values.ts";
 import type { RunFacts } from "../model/run.ts";
 import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import type { Resource, ResourceRequest } from "../workflow/resource-options.ts";
 import type { ResourceReleases } from "./resource-releases.ts";
+import { decideRetry } from "./retry-decision.ts";
 import type { SessionServices } from "./session-ports.ts";
 import { abortIn } from "./step-attempt.ts";
 
@@ -117,12 +117,13 @@ export class Resources {
         return;
       } catch (error) {
         if (!this.#wanted) return;
-        if (this.#isFinal(request, error, attempt)) {
+        const delayMs = await this.#nextDelayMs(request, error, attempt);
+        if (delayMs === null) {
           const message = `cannot acquire resource ${request.name} of run ${this.#run.id}: ${attempt} attempts failed`;
           this.#failure = new PawlError("RESOURCE_UNAVAILABLE", message, { cause: error });
           return;
         }
-        await this.#pause(retryDelayMs(request.retry, attempt, this.#services.random.next()));
+        await this.#pause(delayMs);
       }
     }
   }
@@ -137,14 +138,22 @@ export class Resources {
     held.current = null;
   }
 
-  #isFinal({ retry }: ResourceRequest, error: unknown, attempt: number): boolean {
-    const failure = toError(toFailure(error));
-    if ((failure as { readonly code?: unknown }).code === "CRITICAL" || attempt >= retry.maxAttempts) return true;
-    try {
-      return retry.shouldRetry !== null && !retry.shouldRetry(failure, attempt);
-    } catch {
-      return true;
-    }
+  /** Returns null if the failure is final. */
+  async #nextDelayMs(request: ResourceRequest, thrown: unknown, attempt: number): Promise<number | null> {
+    const { retry, name } = request;
+    const code = typeof thrown === "object" && thrown !== null ? read(thrown, "code") : undefined;
+    if (code === "CRITICAL" || attempt >= retry.maxAttempts) return null;
+    const { shouldRetry, delay } = retry;
+    const failed = { thrown, attempt, random01: this.#services.random.next() };
+    const onFailure = (callback: string, error: unknown): void =>
+      this.#services.log("warn", "retry callback of a resource threw", {
+        run: this.#run.id,
+        resource: name,
+        callback,
+        error: textOf(error),
+      });
+    const decide = (): Promise<number | null> => decideRetry({ policy: retry, shouldRetry, delay }, failed, onFailure);
+    return (await this.#call(request, decide)) as number | null;
   }
 
   /** Calls user code so that its unhandled rejections are attributed to the run. */

@@ -2,13 +2,13 @@ import { durationText } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError, toFailure } from "../model/failure.ts";
 import { readingOf } from "../model/payload.ts";
+import { textOf } from "../model/payload-values.ts";
 import { UNDOABLE } from "../model/record.ts";
-import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
-import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import type { StepFailure } from "../workflow/ctx.ts";
 import { failurePayload } from "./failure-payload.ts";
+import { decideRetry, plainRetryMs } from "./retry-decision.ts";
 import type { SessionServices, SessionStateListener } from "./session-ports.ts";
 import { firstOf, hasMember, membersOf, type SmallSet, withMember, withoutMember } from "./small-set.ts";
 import { type AttemptResult, StepAttempt, type StepAttemptListener } from "./step-attempt.ts";
@@ -183,15 +183,32 @@ export class StepRunner implements StepAttemptListener {
 
   #fail(attempt: StepAttempt, thrown: unknown, mayRetry: boolean, kind: StepFailure["kind"]): void {
     const { step, attempt: count } = attempt;
-    const failure = toFailure(thrown);
     const payload = failurePayload(this.#services.codec, thrown, `failure of step ${step.location}`);
-    if (mayRetry && count < step.retry.maxAttempts && this.#shouldRetry(step, toError(failure), count)) {
-      const delayMs = retryDelayMs(step.retry, count, this.#services.random.next());
-      this.#end(attempt, { kind: "retry", payload, retryAt: this.#services.time.now() + delayMs });
+    if (!mayRetry || count >= step.retry.maxAttempts) {
+      this.#failFinally(attempt, thrown, payload, kind);
       return;
     }
-    const read = readingOf<Failure>(this.#services.codec, payload, `failure of step ${step.location}`);
-    const error = toError(read.value ?? failure);
+    const failed = { thrown, attempt: count, random01: this.#services.random.next() };
+    const { retry: policy, shouldRetry, retryDelay: delay = null } = step;
+    if (shouldRetry === null && delay === null) {
+      this.#retry(attempt, payload, plainRetryMs(policy, failed));
+      return;
+    }
+    const decide = async (): Promise<void> => {
+      const delayMs = await decideRetry({ policy, shouldRetry, delay }, failed, (...why) => this.#warn(step, ...why));
+      if (delayMs === null) this.#failFinally(attempt, thrown, payload, kind);
+      else this.#retry(attempt, payload, delayMs);
+    };
+    this.#services.rejections.watched(this.#runId, () => void decide(), step.context);
+  }
+
+  #retry(attempt: StepAttempt, payload: Payload, delayMs: number): void {
+    this.#end(attempt, { kind: "retry", payload, retryAt: this.#services.time.now() + delayMs });
+  }
+
+  #failFinally(attempt: StepAttempt, thrown: unknown, payload: Payload, kind: StepFailure["kind"]): void {
+    const { value } = readingOf<Failure>(this.#services.codec, payload, `failure of step ${attempt.step.location}`);
+    const error = toError(value ?? toFailure(thrown));
     this.#end(attempt, {
       kind: "completed",
       outcome: "failed",
@@ -201,19 +218,12 @@ export class StepRunner implements StepAttemptListener {
     });
   }
 
-  #shouldRetry(step: StepCommand, error: Error, count: number): boolean {
-    const { shouldRetry, context = EMPTY_CONTEXT } = step;
-    if (shouldRetry === null) return true;
-    try {
-      return context.runInAsyncScope(() => shouldRetry(error, count));
-    } catch (thrown) {
-      this.#services.log("warn", "shouldRetry threw; step will not be retried", {
-        run: this.#runId,
-        location: step.location,
-        error: String(thrown),
-      });
-      return false;
-    }
+  #warn({ location }: StepCommand, callback: "shouldRetry" | "delay", error: unknown): void {
+    const text =
+      callback === "shouldRetry"
+        ? "shouldRetry threw; step will not be retried"
+        : "retry.delay threw or returned no duration; the other retry options determine the delay";
+    this.#services.log("warn", text, { run: this.#runId, location, error: textOf(error) });
   }
 
   #end(attempt: StepAttempt, result: AttemptResult): void {

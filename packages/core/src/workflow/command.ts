@@ -1,5 +1,5 @@
 import type { Outcome, RecordKind } from "../model/record.ts";
-import type { RetryPolicy } from "../model/retry.ts";
+import type { RetryDelay, RetryPolicy, ShouldRetry } from "../model/retry.ts";
 import type { Post, StoredDocument } from "../model/transition.ts";
 
 /** How a command ended, for the program. */
@@ -47,7 +47,9 @@ export interface AsyncContext {
 export interface StepRollback {
   readonly run: (value: unknown, info: RollbackInfo) => unknown;
   readonly retry: RetryPolicy;
-  readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
+  readonly shouldRetry: ShouldRetry | null;
+  /** Determines the delay before each further attempt. Default: `retry` does. */
+  readonly retryDelay?: RetryDelay | null;
   readonly timeoutMs: number | null;
   readonly retryOnTimeout: boolean;
   /** The asynchronous context in which the rollback runs. Default: the empty one. */
@@ -62,7 +64,9 @@ export interface StepCommand extends CommandFields {
   /** Called instead of `body`, inside the store's transaction. */
   readonly transact?: (tx: unknown, info: StepInfo) => unknown;
   readonly retry: RetryPolicy;
-  readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
+  readonly shouldRetry: ShouldRetry | null;
+  /** Determines the delay before each further attempt. Default: `retry` does. */
+  readonly retryDelay?: RetryDelay | null;
   readonly timeoutMs: number | null;
   readonly retryOnTimeout: boolean;
   readonly ephemeral: boolean;

@@ -35,6 +35,7 @@ export function resolveRollback(
     run: run as StepRollback["run"],
     retry: policy,
     shouldRetry: policy.shouldRetry,
+    retryDelay: policy.delay,
     timeoutMs: timeout === undefined ? null : parseDuration(timeout, `timeout of the rollback of step ${step}`),
     retryOnTimeout,
     context,

@@ -43,6 +43,7 @@ export class Bodies {
     const isRetried = retry.maxAttempts > 1 && shouldRetry === null;
     const wrapped: StepCommand = {
       ...command,
+      ...this.#retryCallbacks(command),
       body: (info) => this.#run(process, { location, isRetried }, () => body(info)),
     };
     if (transact !== undefined)
@@ -57,7 +58,25 @@ export class Bodies {
     };
     const run = (...args: Parameters<typeof rollback.run>): unknown =>
       this.#run(process, undo, () => rollback.run(...args));
-    return { ...wrapped, rollback: { ...rollback, run } };
+    return { ...wrapped, rollback: { ...rollback, ...this.#retryCallbacks(rollback), run } };
+  }
+
+  /** Returns the callbacks such that virtual time stands still until their promises settle. */
+  #retryCallbacks({ shouldRetry, retryDelay = null }: Pick<StepCommand, "shouldRetry" | "retryDelay">) {
+    const awaited =
+      <Args extends readonly unknown[], Answer>(callback: (...args: Args) => Answer) =>
+      async (...args: Args): Promise<Awaited<Answer>> => {
+        const ended = this.#parts.world.startIo();
+        try {
+          return await callback(...args);
+        } finally {
+          ended();
+        }
+      };
+    return {
+      shouldRetry: shouldRetry === null ? null : awaited(shouldRetry),
+      retryDelay: retryDelay === null ? null : awaited(retryDelay),
+    };
   }
 
   /** A transaction body runs inside a commit, so no fault is injected into it. */
