@@ -107,6 +107,26 @@ export async function steps(ctx: Ctx): Promise<void> {
   await ctx.step("a", () => 1, { retries: 3 });
 }
 
+export async function branches(ctx: Ctx): Promise<void> {
+  const joined = await ctx.join("j", { a: { run: (c) => c.step("a", () => 1) }, find: async (c) => c.runId });
+  expectTypeOf(joined).toEqualTypeOf<{ readonly a: number; readonly find: string }>();
+  const listed = await ctx.join("j", [
+    { name: "a", run: (c) => c.step("a", () => 1) },
+    { name: "b", run: async (c) => c.runId },
+  ]);
+  expectTypeOf(listed).toEqualTypeOf<{ readonly a: number; readonly b: string }>();
+  const raced = await ctx.race("r", [
+    { name: "work", run: (c) => c.step("a", () => 1) },
+    { name: "timeout", run: (c) => c.sleep(5) },
+  ]);
+  if (raced.winner === "work") expectTypeOf(raced.value).toEqualTypeOf<number>();
+  else expectTypeOf(raced.winner).toEqualTypeOf<"timeout">();
+  // @ts-expect-error A branch has a function.
+  await ctx.join("j", { a: 1 });
+  // @ts-expect-error A branch of a list has a name.
+  await ctx.race("r", [{ run: (c: Ctx) => c.runId }]);
+}
+
 export async function waiting(ctx: Ctx): Promise<void> {
   expectTypeOf(await ctx.sleep("1 day")).toEqualTypeOf<void>();
   expectTypeOf(await ctx.sleepUntil(new Date())).toEqualTypeOf<void>();

@@ -158,6 +158,7 @@ export type { AcquireInfo, Resource, ResourceOptions, ResourceRequest } from "./
 export type { RollbackHandler, RollbackOptions } from "./workflow/rollback-options.ts";
 export {
   type Branches,
+  type BranchList,
   type Joined,
   Loop,
   type LoopHistory,

@@ -52,6 +52,8 @@ export const ownCtxCases: RuleCases = {
   good: [
     body("await ctx.join('all', { a: (c) => c.step('a', () => 1) });"),
     body("await ctx.join('all', { a: (ctx) => ctx.step('a', () => 1) });"),
+    body("await ctx.join('all', { a: { run: (c) => c.step('a', () => 1) } });"),
+    body("await ctx.race('r', [{ name: 'a', run: (c) => c.sleep('1 s') }]);"),
     body(
       "await ctx.join('all', { a: async (c) => { ctx.log('hello'); return await c.step('a', () => ctx.runId); } });",
     ),

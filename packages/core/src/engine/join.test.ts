@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { JoinError, type PawlError, RaceError, workflow } from "../index.ts";
+import { type Ctx, JoinError, type PawlError, RaceError, workflow } from "../index.ts";
 import { crashEverywhere } from "../testing/crash-everywhere.ts";
 import type { TestCluster } from "../testing/test-cluster.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
@@ -61,6 +61,76 @@ describe.each(TEST_STORES)("join, on the store $name", ({ create }) => {
     const run = await engine.start(failing, undefined);
     expect(await cluster.finish(run)).toEqual(["a: a broke", "c: c broke"]);
     expect(ran).toEqual(["b"]);
+  });
+
+  it("a join and a race accept branches as objects with a function run, and as a list", async () => {
+    const cluster = await create(onTestFinished);
+    const run = (value: string) => async (c: Ctx) => await c.step("s", () => value);
+    const forms = workflow("forms", async (ctx) => {
+      const joined = await ctx.join("joined", { a: { run: run("a") }, b: run("b") });
+      const listed = await ctx.join("listed", [
+        { name: "c", run: run("c") },
+        { name: "d", run: run("d") },
+      ]);
+      const raced = await ctx.race("raced", [
+        { name: "work", run: run("e") },
+        { name: "timeout", run: (c) => c.sleep("5 s") },
+      ]);
+      const named = await ctx.race("named", { only: { run: run("f") } });
+      return { joined, listed, raced, named };
+    });
+    const engine = await cluster.engine({ workflows: [forms] });
+    const started = await engine.start(forms, undefined);
+    expect(await cluster.result(started)).toEqual({
+      joined: { a: "a", b: "b" },
+      listed: { c: "c", d: "d" },
+      raced: { winner: "work", value: "e" },
+      named: { winner: "only", value: "f" },
+    });
+    expect((await started.journal()).map(({ location }) => location)).toEqual(
+      expect.arrayContaining(["joined/a/s", "joined/b/s", "listed/c/s", "listed/d/s", "raced/work/s", "named/only/s"]),
+    );
+  });
+
+  it("a join without branches returns an empty result, also in a replay", async () => {
+    const cluster = await create(onTestFinished);
+    const none = workflow("none", async (ctx) => {
+      const results = [await ctx.join("object", {}), await ctx.join("list", [])];
+      await ctx.sleep("1 s");
+      return results;
+    });
+    const first = await cluster.engine({ workflows: [none] });
+    const run = await first.start(none, undefined);
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [none] });
+    expect(await cluster.finish(second.run(run.id))).toEqual([{}, {}]);
+  });
+
+  it("branches that cannot be run are rejected with OPTION_INVALID, which names the branch", async () => {
+    const cluster = await create(onTestFinished);
+    const code = (form: "join" | "race", branches: unknown) =>
+      workflow("wrong", async (ctx) => {
+        const given = branches as Record<string, never>;
+        const call = form === "join" ? ctx.join("both", given) : ctx.race("both", given);
+        const error: unknown = await call.catch((thrown: unknown) => thrown);
+        return `${(error as PawlError).code} ${(error as PawlError).message}`;
+      });
+    const body = (): number => 1;
+    const wrong = async (form: "join" | "race", branches: unknown): Promise<unknown> => {
+      const made = code(form, branches);
+      const engine = await cluster.engine({ workflows: [made] });
+      const text = await cluster.result(await engine.start(made, undefined));
+      await engine.shutdown();
+      return text;
+    };
+    expect(await wrong("race", {})).toBe("OPTION_INVALID race both has no branches; pass at least one");
+    expect(await wrong("race", [])).toContain("has no branches");
+    expect(await wrong("join", { a: 1 })).toContain('branches of join both."a" must be a function or an object; got 1');
+    expect(await wrong("join", { a: { runs: body } })).toContain('unknown option "runs" of a branch; use run');
+    expect(await wrong("join", [body])).toContain("branches of join both[0] must be an object");
+    expect(await wrong("join", [{ run: body }])).toContain("branches of join both[0].name");
+    const twice = [1, 2].map(() => ({ name: "a", run: body }));
+    expect(await wrong("race", twice)).toContain("race both has two branches named a; rename one");
   });
 
   it("nested joins and races keep their branches' retries and survive a crash at each commit", async () => {

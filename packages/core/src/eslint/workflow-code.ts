@@ -133,14 +133,24 @@ export class WorkflowCode {
     const object = property.parent ?? null;
     const place = object === null ? null : usageOf(object);
     if (object?.type !== "ObjectExpression" || place === null) return "plain";
-    if (place.node.type === "Property")
-      return this.#roleOfProperty(place.node, place.part) === "step" ? "step" : "plain";
+    const isRun = keyOf(property) === "run";
+    if (place.node.type === "Property") {
+      const role = this.#roleOfProperty(place.node, place.part);
+      return role === "step" || (role === "branch" && isRun) ? role : "plain";
+    }
+    if (place.node.type === "ArrayExpression") return isRun && this.#isBranchList(place.node) ? "branch" : "plain";
     const call = this.callOf(place.node);
     const index = call?.args.indexOf(place.part) ?? -1;
     if (call === null || index < 0) return "plain";
     if (WITH_BRANCHES.has(call.operation) && index === 1) return "branch";
-    if (call.operation === "loop" && keyOf(property) === "run") return "branch";
+    if (call.operation === "loop" && isRun) return "branch";
     return WITH_BODY.has(call.operation) || call.operation === "resource" ? "step" : "plain";
+  }
+
+  #isBranchList(list: LintNode): boolean {
+    const place = usageOf(list);
+    const call = place === null ? null : this.callOf(place.node);
+    return call !== null && WITH_BRANCHES.has(call.operation) && call.args.indexOf(place?.part ?? list) === 1;
   }
 
   /** Whether the call is `workflow()` of this package, under any imported name. */

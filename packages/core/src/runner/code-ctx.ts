@@ -32,6 +32,7 @@ import type { Program, ProgramFactory, ProgramHost } from "../workflow/program.t
 import type { Resource, ResourceOptions } from "../workflow/resource-options.ts";
 import type {
   Branches,
+  BranchList,
   Joined,
   LoopOptions,
   PlainLoopOptions,
@@ -138,10 +139,10 @@ export class CodeCtx implements Ctx {
     return select(this.#branch, arms, options);
   }
 
-  join<const All extends Branches<Ctx>>(name: string, branches: All): Promise<Joined<All>> {
+  join<const All extends Branches<Ctx> | BranchList<Ctx>>(name: string, branches: All): Promise<Joined<All>> {
     return join(this.#branch, name, branches);
   }
-  race<const All extends Branches<Ctx>>(name: string, branches: All): Promise<RaceResult<All>> {
+  race<const All extends Branches<Ctx> | BranchList<Ctx>>(name: string, branches: All): Promise<RaceResult<All>> {
     return race(this.#branch, name, branches);
   }
   loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;

@@ -13,6 +13,7 @@ import type { Resource, ResourceOptions } from "./resource-options.ts";
 import type { RollbackHandler, RollbackOptions } from "./rollback-options.ts";
 import type {
   Branches,
+  BranchList,
   Joined,
   LoopOptions,
   PlainLoopOptions,
@@ -201,14 +202,16 @@ export interface Ctx {
 
   /**
    * Runs the branches concurrently, each to its end, and returns their values by name. Rejects with a `JoinError` that has the error of
-   * every failed branch.
+   * every failed branch. A branch is a function, or an object with a function `run`; a list names its branches by `name`.
    */
   join<const All extends Branches<Ctx>>(name: string, branches: All): Promise<Joined<All>>;
+  join<const All extends BranchList<Ctx>>(name: string, branches: All): Promise<Joined<All>>;
   /**
    * Runs the branches concurrently and returns the first that succeeds. The other branches are cancelled: their signals are aborted and
-   * they start nothing more. Rejects with a `RaceError` if all branches fail.
+   * they start nothing more. Rejects with a `RaceError` if all branches fail. Takes branches in the same forms as `join`.
    */
   race<const All extends Branches<Ctx>>(name: string, branches: All): Promise<RaceResult<All>>;
+  race<const All extends BranchList<Ctx>>(name: string, branches: All): Promise<RaceResult<All>>;
   /** Repeats a function with a state, for any number of iterations. The journal keeps the state and the last iterations only. */
   loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
   loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;

@@ -1,15 +1,32 @@
-/** Functions that run concurrently, by name. `Context` is the ctx type that each receives. */
-export type Branches<Context> = Readonly<Record<string, (ctx: Context) => unknown>>;
+type BranchFunction<Context> = (ctx: Context) => unknown;
 
-type Returned<Branch> = Branch extends (...args: never[]) => infer Value ? Awaited<Value> : never;
+/** Functions that run concurrently, by name. `Context` is the ctx type that each receives. */
+export type Branches<Context> = Readonly<
+  Record<string, BranchFunction<Context> | { readonly run: BranchFunction<Context> }>
+>;
+
+/** Functions that run concurrently, as a list. Each has its own name. */
+export type BranchList<Context> = ReadonlyArray<{ readonly name: string; readonly run: BranchFunction<Context> }>;
+
+type Returned<Branch> = Branch extends (...args: never[]) => infer Value
+  ? Awaited<Value>
+  : Branch extends { readonly run: (...args: never[]) => infer Value }
+    ? Awaited<Value>
+    : never;
+
+/** A list of branches as branches by name. */
+type ByName<All> =
+  All extends ReadonlyArray<infer Branch>
+    ? { readonly [Each in Branch as Each extends { readonly name: infer Name extends string } ? Name : never]: Each }
+    : All;
 
 /** The value of each branch of a join. */
-export type Joined<All> = { readonly [Name in keyof All]: Returned<All[Name]> };
+export type Joined<All> = { readonly [Name in keyof ByName<All>]: Returned<ByName<All>[Name]> };
 
 /** The branch that won a race, and its value. */
 export type RaceResult<All> = {
-  [Name in keyof All & string]: { readonly winner: Name; readonly value: Returned<All[Name]> };
-}[keyof All & string];
+  [Name in keyof ByName<All> & string]: { readonly winner: Name; readonly value: Returned<ByName<All>[Name]> };
+}[keyof ByName<All> & string];
 
 /** Result of an iteration: the state of the next one, or the value of the loop. */
 export type LoopStep<State, Value> =

@@ -2,15 +2,15 @@ import { JoinError, RaceError } from "../../model/branch-errors.ts";
 import { PawlError } from "../../model/errors.ts";
 import { nameSegment } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
-import { kinds, readArgument } from "../../model/option-check.ts";
+import { kinds, optionTable, readArgument } from "../../model/option-check.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
-import type { Branches, Joined, RaceResult } from "../../workflow/structure.ts";
+import type { Branches, BranchList, Joined, RaceResult } from "../../workflow/structure.ts";
 import { type Branch, BranchCancellation, branchAt, locate, outerSignal } from "./branch.ts";
 import { cancelChild } from "./child.ts";
 import { mark } from "./mark.ts";
 
 /** Runs all branches to their end, even if some fail. */
-export async function join<const All extends Branches<Ctx>>(
+export async function join<const All extends Branches<Ctx> | BranchList<Ctx>>(
   branch: Branch,
   name: string,
   branches: All,
@@ -29,7 +29,7 @@ export async function join<const All extends Branches<Ctx>>(
 }
 
 /** Resolves with the first branch that succeeds, and cancels the others. */
-export async function race<const All extends Branches<Ctx>>(
+export async function race<const All extends Branches<Ctx> | BranchList<Ctx>>(
   branch: Branch,
   name: string,
   branches: All,
@@ -73,23 +73,59 @@ interface StartedBranch {
   readonly run: (ctx: Ctx) => unknown;
 }
 
-const BRANCHES = kinds.map<StartedBranch["run"]>(kinds.callback);
+type NamedBranch = Pick<StartedBranch, "name" | "run">;
+type BranchOptions = Pick<StartedBranch, "run">;
+
+const BRANCH = kinds.either(
+  kinds.callback,
+  kinds.options(optionTable<BranchOptions>("a branch", { run: kinds.required(kinds.callback) })),
+);
+const LISTED_BRANCH = kinds.options(
+  optionTable<NamedBranch>("a branch", { name: kinds.required(kinds.name), run: kinds.required(kinds.callback) }),
+);
+const BRANCHES = kinds.either(kinds.list(LISTED_BRANCH), kinds.map<StartedBranch["run"] | BranchOptions>(BRANCH));
+
+function readBranches(given: unknown, what: string): readonly NamedBranch[] {
+  const branches = readArgument<
+    readonly NamedBranch[] | Readonly<Record<string, StartedBranch["run"] | BranchOptions>>
+  >(BRANCHES, given, `branches of ${what}`);
+  if (!isList(branches)) {
+    return Object.entries(branches).map(([name, branch]) => {
+      const { run } = typeof branch === "function" ? { run: branch } : branch;
+      return { name: checkName(name, `branch of ${what}`), run };
+    });
+  }
+  const names = new Set<string>();
+  for (const { name } of branches) {
+    if (names.has(name)) throw new PawlError("OPTION_INVALID", `${what} has two branches named ${name}; rename one`);
+    names.add(name);
+  }
+  return branches;
+}
+
+function isList<Item>(value: readonly Item[] | object): value is readonly Item[] {
+  return Array.isArray(value);
+}
 
 /** Records the names of the branches, so that a change of branches is detected as a divergence. */
 async function startBranches(
   branch: Branch,
   record: "join" | "race",
   name: string,
-  branches: Branches<Ctx>,
+  given: unknown,
 ): Promise<readonly StartedBranch[]> {
   checkName(name, `name of ${record}`);
-  const functions = Object.entries(readArgument(BRANCHES, branches, `branches of ${record} ${name}`));
-  const names = functions.map(([key]) => checkName(key, `branch of ${record} ${name}`));
-  if (names.length === 0) throw new PawlError("OPTION_INVALID", `${record} ${name} has no branches; pass at least one`);
+  const branches = readBranches(given, `${record} ${name}`);
+  if (record === "race" && branches.length === 0)
+    throw new PawlError("OPTION_INVALID", `race ${name} has no branches; pass at least one`);
   const location = locate(branch, name);
-  const detail = [...names].sort().map(nameSegment).join(", ");
+  const detail = branches
+    .map((each) => each.name)
+    .sort()
+    .map(nameSegment)
+    .join(", ");
   await mark(branch, { record, location, detail });
-  return functions.map(([key, run]) => ({ name: key, path: `${location}/${nameSegment(key)}`, run }));
+  return branches.map(({ name: key, run }) => ({ name: key, path: `${location}/${nameSegment(key)}`, run }));
 }
 
 async function callBranch(run: (ctx: Ctx) => unknown, branch: Branch): Promise<unknown> {

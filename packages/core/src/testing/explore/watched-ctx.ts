@@ -50,14 +50,17 @@ function watchedPromise(promise: Promise<unknown>, onAwaited: () => void): unkno
   });
 }
 
+/** Branches are functions, or have a function `run`. They are an argument, or in a list or an object. */
 function withWatchedBranches(arg: unknown, watch: CtxWatch, isTried: boolean): unknown {
-  if (typeof arg === "function") return watchedBranch(arg as (...args: unknown[]) => unknown, watch, isTried);
-  if (typeof arg !== "object" || arg === null) return arg;
-  return Object.fromEntries(Object.entries(arg).map(([key, value]) => [key, watchedFunction(value, watch, isTried)]));
-}
-
-function watchedFunction(value: unknown, watch: CtxWatch, isTried: boolean): unknown {
-  return typeof value === "function" ? watchedBranch(value as (...args: unknown[]) => unknown, watch, isTried) : value;
+  const watched = (value: unknown): unknown => {
+    if (typeof value === "function") return watchedBranch(value as (...args: unknown[]) => unknown, watch, isTried);
+    if (typeof value !== "object" || value === null) return value;
+    const { run } = value as { readonly run?: unknown };
+    return typeof run === "function" ? { ...value, run: watched(run) } : value;
+  };
+  if (Array.isArray(arg)) return arg.map(watched);
+  if (typeof arg !== "object" || arg === null) return watched(arg);
+  return Object.fromEntries(Object.entries(arg).map(([key, value]) => [key, watched(value)]));
 }
 
 function watchedBranch(
