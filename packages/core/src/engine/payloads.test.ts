@@ -53,6 +53,7 @@ describe.each(TEST_STORES)("values, on the store $name", ({ create }) => {
       new Date(-1),
       new Map<unknown, unknown>([[{ k: 1 }, new Set(["a"])]]),
       new Uint8Array([0, 255]),
+      Buffer.from("hällo"),
       [undefined, null, [[]]],
       JSON.parse('{"__proto__": {"x": 1}, "constructor": 2, "": 3, "snake_case": 4, "toString": 5}'),
     ];

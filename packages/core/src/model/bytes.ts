@@ -49,6 +49,11 @@ export const bytes: Bytes = NodeBuffer === undefined ? plainBytes : bufferBytes(
 /** The prototype of Buffer. Undefined if the platform has no Buffer. */
 export const BUFFER_PROTOTYPE: object | undefined = NodeBuffer?.prototype;
 
+/** Returns the bytes as a Buffer that uses the same memory, or as they are if the platform has no Buffer. */
+export function asBuffer(bytes: Uint8Array): Uint8Array {
+  return NodeBuffer === undefined ? bytes : NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
 /** Encodes text as base64url, which may be part of a URL. */
 export function toBase64Url(text: string): string {
   return bytes.toBase64(TO_UTF8.encode(text)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");

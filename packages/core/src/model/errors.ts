@@ -242,7 +242,7 @@ export const ERRORS = {
   PAYLOAD_UNSUPPORTED: {
     status: 400,
     means: "A value contains something that cannot be stored without loss. The message contains its path.",
-    fix: "Pass plain data: JSON, undefined, Date, BigInt, Map, Set, Uint8Array, Error.",
+    fix: "Pass plain data: JSON, undefined, Date, BigInt, Map, Set, Uint8Array, Buffer, Error.",
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,

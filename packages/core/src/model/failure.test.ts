@@ -129,7 +129,7 @@ const shapes: readonly (readonly [string, unknown, Partial<Failure>])[] = [
   [
     "bytes among the properties",
     with_(new Error("e"), { body: Buffer.from([1]) }),
-    { details: { body: new Uint8Array([1]) } },
+    { details: { body: Buffer.from([1]) } },
   ],
   ["an abort", new DOMException("stop", "AbortError"), { name: "AbortError", message: "stop", code: 20 }],
   [

@@ -9,7 +9,17 @@ export const VALUES_MAX = 10_000_000;
 export const TAG = "~";
 
 /** The names of tags. They are stored, so a name must never change its meaning. */
-export type TagName = "undefined" | "number" | "bigint" | "date" | "map" | "set" | "bytes" | "error" | "object";
+export type TagName =
+  | "undefined"
+  | "number"
+  | "bigint"
+  | "date"
+  | "map"
+  | "set"
+  | "bytes"
+  | "buffer"
+  | "error"
+  | "object";
 
 /** The value, or a part of it, cannot be stored without loss. `payloadRefusal` returns the part and the reason. */
 export class NotData extends Error {}
@@ -70,6 +80,8 @@ export class TreeWalk {
         return this.#ofSet(value as ReadonlySet<unknown>, depth);
       case "bytes":
         return this.#tag("bytes", bytesOf.toBase64(value as Uint8Array));
+      case "buffer":
+        return this.#tag("buffer", bytesOf.toBase64(value as Uint8Array));
       case "error":
         // The data of an error has separate bounds.
         return this.#tag("error", this.treeOf(this.#ofError(value)));

@@ -1,4 +1,4 @@
-import { BUFFER_PROTOTYPE } from "./bytes.ts";
+import { asBuffer, BUFFER_PROTOTYPE } from "./bytes.ts";
 
 /** Formats one step of a path into a value as in code: `.name`, `[3]`, `["a b"]`. */
 export function pathStep(key: PropertyKey): string {
@@ -7,8 +7,8 @@ export function pathStep(key: PropertyKey): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-/** The kinds of objects that a payload can contain. A Buffer is `bytes`, an object without a prototype is a `record`. */
-export type ObjectKind = "record" | "list" | "date" | "map" | "set" | "bytes" | "error";
+/** The kinds of objects that a payload can contain. An object without a prototype is a `record`. */
+export type ObjectKind = "record" | "list" | "date" | "map" | "set" | "bytes" | "buffer" | "error";
 
 const KINDS: ReadonlyMap<unknown, ObjectKind> = new Map<unknown, ObjectKind>([
   [null, "record"],
@@ -18,7 +18,7 @@ const KINDS: ReadonlyMap<unknown, ObjectKind> = new Map<unknown, ObjectKind>([
   [Map.prototype, "map"],
   [Set.prototype, "set"],
   [Uint8Array.prototype, "bytes"],
-  ...(BUFFER_PROTOTYPE === undefined ? [] : ([[BUFFER_PROTOTYPE, "bytes"]] as const)),
+  ...(BUFFER_PROTOTYPE === undefined ? [] : ([[BUFFER_PROTOTYPE, "buffer"]] as const)),
 ]);
 
 const KINDS_BY_NAME: ReadonlyMap<string, ObjectKind> = new Map<string, ObjectKind>([
@@ -65,6 +65,7 @@ function isGenuine(value: object, kind: ObjectKind): boolean {
     case "list":
       return Array.isArray(value);
     case "bytes":
+    case "buffer":
       return ArrayBuffer.isView(value);
     case "date":
       return answers(() => Date.prototype.getTime.call(value));
@@ -135,7 +136,7 @@ function attempt<Result>(action: () => Result, otherwise: Result): Result {
 }
 
 /**
- * Copies data. The copy equals the result of encoding and decoding: records are plain objects, bytes are a separate Uint8Array.
+ * Copies data. The copy equals the result of encoding and decoding: records are plain objects, bytes have separate memory.
  * `copyError` copies errors.
  */
 export function copyData(value: unknown, copyError: (error: object) => Error): unknown {
@@ -158,6 +159,8 @@ export function copyData(value: unknown, copyError: (error: object) => Error): u
       return new Set(Array.from(value as ReadonlySet<unknown>, copy));
     case "bytes":
       return new Uint8Array(value as Uint8Array);
+    case "buffer":
+      return asBuffer(new Uint8Array(value as Uint8Array));
     case "error":
       return copyError(value);
     case null:

@@ -1,4 +1,4 @@
-import { bytes as bytesOf } from "./bytes.ts";
+import { asBuffer, bytes as bytesOf } from "./bytes.ts";
 import { PawlError } from "./errors.ts";
 import { isFailure, toError, toFailure } from "./failure.ts";
 import { payloadRefusal } from "./payload-refusal.ts";
@@ -26,8 +26,8 @@ export interface PayloadLimits {
 /**
  * Converts values to payloads and back.
  *
- * 1. A value that `encode` accepts decodes to an equal value: JSON, undefined, every number, Date, BigInt, Map, Set, Uint8Array. An error
- *    keeps name, message, stack, code, causes and the properties that are data. A Buffer becomes a Uint8Array.
+ * 1. A value that `encode` accepts decodes to an equal value: JSON, undefined, every number, Date, BigInt, Map, Set, Uint8Array, Buffer. An
+ *    error keeps name, message, stack, code, causes and the properties that are data.
  * 2. Every other value is rejected with the path of the unsupported part. Nothing is dropped silently.
  * 3. A payload is well-formed text without NUL, so every store can store it.
  */
@@ -215,6 +215,8 @@ function untag(tag: unknown, depth: number): unknown {
       return new Set(revive(content, depth) as unknown[]);
     case "bytes":
       return untagBytes(content);
+    case "buffer":
+      return asBuffer(untagBytes(content));
     case "error":
       return untagError(content, depth);
     case "object":
