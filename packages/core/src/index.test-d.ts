@@ -3,6 +3,7 @@ import * as z from "zod";
 import {
   type ChildHandle,
   type Ctx,
+  declareWorkflow,
   type MemoryTx,
   message,
   type PostgresTx,
@@ -230,4 +231,44 @@ export async function posting(ctx: Ctx): Promise<void> {
   expectTypeOf(ctx.log("text", { n: 1 })).toEqualTypeOf<void>();
   // @ts-expect-error The properties of ctx are read-only.
   ctx.runId = "other";
+}
+
+export async function continuing(): Promise<void> {
+  workflow("counter", async (ctx, input: { n: number }): Promise<number> => {
+    if (input.n < 3) await ctx.continueAs({ n: input.n + 1 });
+    await ctx.try("inner", (inner) => inner.continueAs({ n: 1 }));
+    await ctx.continueAs(order, { id: "a" });
+    await ctx.continueAs(declared, "text");
+    // @ts-expect-error The input has another type.
+    await ctx.continueAs("wrong type");
+    // @ts-expect-error The input has another type, also in a branch.
+    await ctx.join("j", { a: (c) => c.continueAs({ id: "a" }) });
+    // @ts-expect-error The input of the other workflow.
+    await ctx.continueAs(order, { id: 1 });
+    return await helper(ctx);
+  });
+  workflow("schemed", { input: z.object({ n: z.number() }) }, async (ctx, { n }) => {
+    // @ts-expect-error The input has another type.
+    if (n > 0) await ctx.continueAs({ n: "1" });
+    await ctx.continueAs({ n: n + 1 });
+  });
+  workflow("annotated", async (ctx: Ctx, input: { n: number }) => await ctx.step("a", () => input.n));
+  workflow("none", async (ctx) => await ctx.continueAs(undefined));
+  const helper = async (ctx: Ctx): Promise<number> => await ctx.step("a", () => 1);
+}
+
+const declared = declareWorkflow<string, number>("declared");
+
+export async function declaredChildren(ctx: Ctx): Promise<void> {
+  expectTypeOf(await ctx.child(declared, "text")).toEqualTypeOf<number>();
+  expectTypeOf(await ctx.startChild(declared, "text")).toEqualTypeOf<ChildHandle<number>>();
+  // @ts-expect-error The input of the declared workflow.
+  await ctx.child(declared, 1);
+}
+
+export async function endless(ctx: Ctx): Promise<void> {
+  const never = ctx.loop({ name: "forever", run: async (c) => c.sleep("1 day") });
+  expectTypeOf(never).toEqualTypeOf<Promise<never>>();
+  // @ts-expect-error An iteration returns a `Loop` step, or nothing.
+  await ctx.loop({ name: "wrong", run: async () => 5 });
 }

@@ -159,6 +159,7 @@ export type { RollbackHandler, RollbackOptions } from "./workflow/rollback-optio
 export {
   type Branches,
   type BranchList,
+  type EndlessLoopOptions,
   type Joined,
   Loop,
   type LoopHistory,

@@ -1,6 +1,8 @@
 import { optionTable, readOptions } from "../model/option-check.ts";
+import type { WorkflowDeclaration } from "../workflow/ctx.ts";
 import { ENGINE_KINDS, type EngineOptions } from "./config.ts";
 import { createEngine, type Engine } from "./engine.ts";
+import type { StartOptions } from "./op-builders.ts";
 
 /** The engine options that apply without a worker. */
 export type ClientOptions = Pick<
@@ -69,7 +71,8 @@ export interface Client
 export async function createClient(options: ClientOptions): Promise<Client> {
   const engine = await createEngine({ ...readOptions(CLIENT_OPTIONS, options), workflows: [] });
   return {
-    start: (workflow, input, rest) => engine.start(workflow, input, rest),
+    start: <Input, Output>(workflow: WorkflowDeclaration<Input, Output>, input?: Input, rest?: StartOptions) =>
+      engine.start(workflow, input as Input, rest),
     run: (runId) => engine.run(runId),
     get: (runId) => engine.get(runId),
     list: (query) => engine.list(query),

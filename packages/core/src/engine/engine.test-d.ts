@@ -5,6 +5,7 @@ import {
   checkReplay,
   createClient,
   createEngine,
+  type Documents,
   declareWorkflow,
   diff,
   type EmitOutcome,
@@ -34,6 +35,7 @@ const approve = message<{ by: string }>("approve");
 const price = topic<number>("price");
 const order = workflow("order", async (_, input: { id: string }) => ({ total: input.id.length }));
 const nothing = workflow("nothing", async () => {});
+const optional = workflow("optional", async (_, input?: { n: number }) => input?.n ?? 0);
 const schemed = workflow(
   "schemed",
   { input: z.object({ id: z.string(), n: z.number().default(1) }), output: z.object({ ok: z.boolean() }) },
@@ -56,6 +58,13 @@ export async function engines(): Promise<void> {
   expectTypeOf(await engine.recover()).toEqualTypeOf<RecoveryReport>();
   expectTypeOf(engine.run("r")).toEqualTypeOf<RunHandle<unknown>>();
   await engine.start(nothing, undefined);
+  expectTypeOf(await engine.start(nothing)).toEqualTypeOf<RunHandle<void>>();
+  await engine.start(optional);
+  await engine.start(optional, { n: 1 }, { id: "r" });
+  // @ts-expect-error The input has another type.
+  await engine.start(optional, "text");
+  // @ts-expect-error The workflow needs an input.
+  await engine.start(schemed);
   await engine.start(schemed, { id: "a", n: 2 });
   // @ts-expect-error The workflow's input.
   await engine.start(order, { id: 1 });
@@ -126,6 +135,11 @@ export async function clients(): Promise<void> {
   expectTypeOf(await (await createEngine({ store: memoryStore() })).start(declared, { id: "a" })).toEqualTypeOf<
     RunHandle<number>
   >();
+  expectTypeOf(client.documents).toEqualTypeOf<Documents>();
+  expectTypeOf(client.restart).toBeFunction();
+  await client.start(nothing);
+  // @ts-expect-error The declared workflow needs an input.
+  await client.start(declared);
   const byHalf = declareWorkflow("half", { input: z.object({ n: z.number() }) });
   expectTypeOf(await client.start(byHalf, { n: 1 })).toEqualTypeOf<RunHandle<unknown>>();
   // @ts-expect-error An input that does not match the declaration.

@@ -15,6 +15,12 @@ describe.each(TEST_STORES)("start, on the store $name", ({ create }) => {
     expect(await run.result()).toEqual({ a: 1 });
   });
 
+  it("start without an input starts the run with the input undefined", async () => {
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
+    expect(await cluster.result(await engine.start(echo))).toBeUndefined();
+  });
+
   it("start with an existing id returns the existing run when workflow and input are the same", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });

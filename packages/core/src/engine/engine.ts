@@ -138,10 +138,19 @@ export class Engine {
     await callStore(() => this.#worker.register(checked));
   }
 
-  /** Starts a run. Resolves when the run is durable. */
-  async start<Input, Output>(
+  /** Starts a run. Resolves when the run is durable. A workflow whose input may be undefined can be started without one. */
+  start<Input, Output>(
+    workflow: WorkflowDeclaration<Input, Output>,
+    ...none: undefined extends Input ? [] : [input: Input]
+  ): Promise<RunHandle<Output>>;
+  start<Input, Output>(
     workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
+    options?: StartOptions,
+  ): Promise<RunHandle<Output>>;
+  async start<Output>(
+    workflow: WorkflowDeclaration<unknown, Output>,
+    input?: unknown,
     given?: StartOptions,
   ): Promise<RunHandle<Output>> {
     const tx = txOf(given);

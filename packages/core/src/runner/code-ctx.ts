@@ -25,7 +25,7 @@ import type {
   TryStepOptions,
   WaitOptions,
   WaitWithTimeout,
-  Workflow,
+  WorkflowDeclaration,
 } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
 import type { Program, ProgramFactory, ProgramHost } from "../workflow/program.ts";
@@ -33,6 +33,7 @@ import type { Resource, ResourceOptions } from "../workflow/resource-options.ts"
 import type {
   Branches,
   BranchList,
+  EndlessLoopOptions,
   Joined,
   LoopOptions,
   PlainLoopOptions,
@@ -147,7 +148,10 @@ export class CodeCtx implements Ctx {
   }
   loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
   loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;
-  loop<State, Value>(options: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value>): Promise<Value> {
+  loop(options: EndlessLoopOptions<Ctx>): Promise<never>;
+  loop<State, Value>(
+    options: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value> | EndlessLoopOptions<Ctx>,
+  ): Promise<Value> {
     return loop(this.#branch, options);
   }
   try<Value>(
@@ -165,32 +169,32 @@ export class CodeCtx implements Ctx {
   }
 
   child<Input, Output>(
-    workflow: Workflow<Input, Output>,
+    workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
     options: ChildOptions & { readonly propagateFailure: false },
   ): Promise<Output | undefined>;
   child<Input, Output>(
-    workflow: Workflow<Input, Output>,
+    workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
     options?: ChildOptions & { readonly propagateFailure?: boolean },
   ): Promise<Output>;
   child<Input, Output>(
-    workflow: Workflow<Input, Output>,
+    workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
     options?: ChildOptions & { readonly propagateFailure?: boolean },
   ): Promise<Output | undefined> {
     return child(this.#branch, workflow, input, options);
   }
   startChild<Input, Output>(
-    workflow: Workflow<Input, Output>,
+    workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
     options?: ChildOptions,
   ): Promise<ChildHandle<Output>> {
     return startChild(this.#branch, workflow, input, options);
   }
   continueAs(input: unknown): Promise<never>;
-  continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
-  continueAs(...args: readonly [unknown] | readonly [Workflow, unknown]): Promise<never> {
+  continueAs<Input, Output>(workflow: WorkflowDeclaration<Input, Output>, input: Input): Promise<never>;
+  continueAs(...args: readonly [unknown] | readonly [WorkflowDeclaration, unknown]): Promise<never> {
     return args.length === 1
       ? continueAs(this.#branch, this.#branch.workflow, args[0])
       : continueAs(this.#branch, args[0], args[1]);

@@ -14,6 +14,7 @@ import type { RollbackHandler, RollbackOptions } from "./rollback-options.ts";
 import type {
   Branches,
   BranchList,
+  EndlessLoopOptions,
   Joined,
   LoopOptions,
   PlainLoopOptions,
@@ -132,9 +133,10 @@ export interface SendOptions {
 
 /**
  * The durable operations of a workflow function. A call that returns a promise is recorded, and replay returns the recorded
- * result. Step bodies cannot use them: such a call is rejected with `CTX_IN_STEP`.
+ * result. Step bodies cannot use them: such a call is rejected with `CTX_IN_STEP`. `Input` is the input of the workflow, which
+ * `continueAs` takes.
  */
-export interface Ctx {
+export interface Ctx<Input = unknown> {
   readonly runId: string;
   readonly workflow: string;
   /** Number of claims without progress. 1 in normal operation. */
@@ -204,21 +206,23 @@ export interface Ctx {
    * Runs the branches concurrently, each to its end, and returns their values by name. Rejects with a `JoinError` that has the error of
    * every failed branch. A branch is a function, or an object with a function `run`; a list names its branches by `name`.
    */
-  join<const All extends Branches<Ctx>>(name: string, branches: All): Promise<Joined<All>>;
-  join<const All extends BranchList<Ctx>>(name: string, branches: All): Promise<Joined<All>>;
+  join<const All extends Branches<Ctx<Input>>>(name: string, branches: All): Promise<Joined<All>>;
+  join<const All extends BranchList<Ctx<Input>>>(name: string, branches: All): Promise<Joined<All>>;
   /**
    * Runs the branches concurrently and returns the first that succeeds. The other branches are cancelled: their signals are aborted and
    * they start nothing more. Rejects with a `RaceError` if all branches fail. Takes branches in the same forms as `join`.
    */
-  race<const All extends Branches<Ctx>>(name: string, branches: All): Promise<RaceResult<All>>;
-  race<const All extends BranchList<Ctx>>(name: string, branches: All): Promise<RaceResult<All>>;
+  race<const All extends Branches<Ctx<Input>>>(name: string, branches: All): Promise<RaceResult<All>>;
+  race<const All extends BranchList<Ctx<Input>>>(name: string, branches: All): Promise<RaceResult<All>>;
   /** Repeats a function with a state, for any number of iterations. The journal keeps the state and the last iterations only. */
-  loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
-  loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;
+  loop<State, Value>(options: LoopOptions<Ctx<Input>, State, Value>): Promise<Value>;
+  loop<Value>(options: PlainLoopOptions<Ctx<Input>, Value>): Promise<Value>;
+  /** Without a `return`, the loop ends only with the run, or with an error. */
+  loop(options: EndlessLoopOptions<Ctx<Input>>): Promise<never>;
   /** Runs a function in a named scope and returns its failure as a value. */
   try<Value>(
     name: string,
-    run: (ctx: Ctx) => Value,
+    run: (ctx: Ctx<Input>) => Value,
     options?: ScopeOptions,
   ): Promise<TryResult<Awaited<Value>, ScopeFailure>>;
 
@@ -230,26 +234,26 @@ export interface Ctx {
   /** Declares that earlier code had an operation of this name and kind here. Replay skips its records. */
   removed(name: string, kind: RecordKind): void;
 
-  /** Starts a run of another workflow and waits for its output. */
-  child<Input, Output>(
-    workflow: Workflow<Input, Output>,
-    input: Input,
+  /** Starts a run of another workflow and waits for its output. A declaration names a workflow whose code is elsewhere. */
+  child<ChildInput, Output>(
+    workflow: WorkflowDeclaration<ChildInput, Output>,
+    input: ChildInput,
     options: ChildOptions & { readonly propagateFailure: false },
   ): Promise<Output | undefined>;
-  child<Input, Output>(
-    workflow: Workflow<Input, Output>,
-    input: Input,
+  child<ChildInput, Output>(
+    workflow: WorkflowDeclaration<ChildInput, Output>,
+    input: ChildInput,
     options?: ChildOptions & { readonly propagateFailure?: boolean },
   ): Promise<Output>;
   /** Starts a run of another workflow and returns its handle. */
-  startChild<Input, Output>(
-    workflow: Workflow<Input, Output>,
-    input: Input,
+  startChild<ChildInput, Output>(
+    workflow: WorkflowDeclaration<ChildInput, Output>,
+    input: ChildInput,
     options?: ChildOptions,
   ): Promise<ChildHandle<Output>>;
   /** Ends this generation and starts the next: the same run and inbox, a new journal. Never resolves. */
-  continueAs(input: unknown): Promise<never>;
-  continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
+  continueAs(input: Input): Promise<never>;
+  continueAs<NextInput, Output>(workflow: WorkflowDeclaration<NextInput, Output>, input: NextInput): Promise<never>;
 
   /** Steps before the checkpoint are no longer rolled back. Durable before any later step starts. */
   rollbackCheckpoint(name: string): Promise<void>;
@@ -278,7 +282,7 @@ export interface Workflow<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly version: number;
   readonly options: WorkflowOptions<Input, Output>;
-  run(ctx: Ctx, input: Input): Promise<Output>;
+  run(ctx: Ctx<Input>, input: Input): Promise<Output>;
   /** Interprets the runs instead of `run`. Null for a code workflow. */
   readonly program: ProgramFactory | null;
 }
@@ -289,7 +293,7 @@ export interface WorkflowDeclaration<Input = unknown, Output = unknown> {
   readonly version: number;
   readonly options: Pick<WorkflowOptions<Input, Output>, "input">;
   /** Never set in a declaration; carries the types. */
-  run?(ctx: Ctx, input: Input): Promise<Output>;
+  run?(ctx: Ctx<Input>, input: Input): Promise<Output>;
 }
 
 /** A workflow with any input and output. */

@@ -65,6 +65,11 @@ export interface PlainLoopOptions<Context, Value> extends LoopHistory {
   readonly run: (ctx: Context, state: undefined, iteration: number) => Promise<LoopStep<undefined, Value> | undefined>;
 }
 
+/** A loop whose iterations return nothing. */
+export interface EndlessLoopOptions<Context> extends LoopHistory {
+  readonly run: (ctx: Context, state: undefined, iteration: number) => Promise<void>;
+}
+
 export interface ScopeOptions {
   /** Failures that are returned as values. Others are thrown. Default: all but `rollback`. */
   readonly catch?: ReadonlyArray<ScopeFailure["source"]>;

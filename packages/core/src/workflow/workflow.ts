@@ -54,22 +54,22 @@ function checked<Definition extends object>(definition: Definition): Definition 
  */
 export function workflow<Input, Output>(
   name: string,
-  run: (ctx: Ctx, input: Input) => Promise<Output>,
+  run: (ctx: Ctx<NoInfer<Input>>, input: Input) => Promise<Output>,
 ): Workflow<Input, Output>;
 export function workflow<Input, Output>(
   name: string,
   options: WorkflowOptions<Input, Output> & { readonly input?: undefined; readonly output?: undefined },
-  run: (ctx: Ctx, input: Input) => Promise<Output>,
+  run: (ctx: Ctx<NoInfer<Input>>, input: Input) => Promise<Output>,
 ): Workflow<Input, Output>;
 export function workflow<Input, Output>(
   name: string,
   options: WorkflowOptions<Input, Output> & { readonly output?: undefined },
-  run: (ctx: Ctx, input: NoInfer<Input>) => Promise<Output>,
+  run: (ctx: Ctx<NoInfer<Input>>, input: NoInfer<Input>) => Promise<Output>,
 ): Workflow<Input, Output>;
 export function workflow<Input, Output>(
   name: string,
   options: WorkflowOptions<Input, Output>,
-  run: (ctx: Ctx, input: NoInfer<Input>) => Promise<NoInfer<Output>>,
+  run: (ctx: Ctx<NoInfer<Input>>, input: NoInfer<Input>) => Promise<NoInfer<Output>>,
 ): Workflow<Input, Output>;
 export function workflow<Input, Output>(
   name: string,

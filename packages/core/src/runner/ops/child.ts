@@ -5,7 +5,7 @@ import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/o
 import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
-import type { AnyWorkflow, ChildHandle, ChildOptions, Workflow, WorkflowDeclaration } from "../../workflow/ctx.ts";
+import type { ChildHandle, ChildOptions, WorkflowDeclaration } from "../../workflow/ctx.ts";
 import { checkDeclaration } from "../../workflow/workflow.ts";
 import { generationId } from "../program-posts.ts";
 import { type Branch, checkNotInStep, completionValue, issue, locate, perform } from "./branch.ts";
@@ -42,7 +42,7 @@ const AWAITED_CHILD_OPTIONS = optionTable<AwaitedChildOptions>("child", {
 /** Starts a child. Its id is a function of parent and location, so a start repeated after a crash is the same child. */
 export function startChild<Input, Output>(
   branch: Branch,
-  workflow: Workflow<Input, Output>,
+  workflow: WorkflowDeclaration<Input, Output>,
   input: Input,
   options?: ChildOptions,
 ): Promise<ChildHandle<Output>> {
@@ -91,7 +91,7 @@ export function startChild<Input, Output>(
 
 export async function child<Input, Output>(
   branch: Branch,
-  workflow: Workflow<Input, Output>,
+  workflow: WorkflowDeclaration<Input, Output>,
   input: Input,
   given?: AwaitedChildOptions,
 ): Promise<Output | undefined> {
@@ -154,11 +154,11 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
 }
 
 /** Ends this generation. The returned promise never settles. */
-export function continueAs(branch: Branch, workflow: AnyWorkflow, input: unknown): Promise<never> {
+export function continueAs(branch: Branch, workflow: WorkflowDeclaration, input: unknown): Promise<never> {
   return new Promise(() => {
     checkNotInStep(branch, "continueAs");
     if (branch.cancellation?.isCancelled) return;
-    const { name, version, options } = checkDeclaration<WorkflowDeclaration>(workflow);
+    const { name, version, options } = checkDeclaration(workflow);
     const { input: schema } = options;
     const checked = schema === undefined ? input : checkSchema(schema, input, `input of ${name}`);
     branch.host.finish({ kind: "continued", workflow: name, version, input: checked });

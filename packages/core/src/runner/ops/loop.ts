@@ -1,7 +1,13 @@
 import { PawlError } from "../../model/errors.ts";
 import { kinds, type OptionKinds, type OptionTable, optionTable, readOptions } from "../../model/option-check.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
-import type { LoopHistory, LoopOptions, LoopStep, PlainLoopOptions } from "../../workflow/structure.ts";
+import type {
+  EndlessLoopOptions,
+  LoopHistory,
+  LoopOptions,
+  LoopStep,
+  PlainLoopOptions,
+} from "../../workflow/structure.ts";
 import { type Branch, BranchCancellation, branchAt, locate, outerSignal } from "./branch.ts";
 import { mark } from "./mark.ts";
 
@@ -37,7 +43,7 @@ interface LoopProgress {
  */
 export async function loop<State, Value>(
   branch: Branch,
-  given: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value>,
+  given: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value> | EndlessLoopOptions<Ctx>,
 ): Promise<Value> {
   const options = readOptions<typeof given>(LOOP_OPTIONS as OptionTable<never>, given);
   const history = historyOf(options);
