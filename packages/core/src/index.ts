@@ -1,3 +1,4 @@
+export type { CallLimits } from "./engine/call-limit.ts";
 export { seededRandom } from "./engine/checked-random.ts";
 export { type Client, type ClientOptions, createClient } from "./engine/client.ts";
 export type { EngineOptions, World } from "./engine/config.ts";
@@ -9,7 +10,7 @@ export type { EngineEvent, EngineEventKind, EventOf } from "./engine/events.ts";
 export type { StartOptions } from "./engine/op-builders.ts";
 export type { CallerOp } from "./engine/op-check.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./engine/retention.ts";
-export type { RecordView, RunHandle, RunSummary, SinceSnapshot } from "./engine/run-handle.ts";
+export type { RecordView, RunHandle, RunSummary, SinceSnapshot, WatchOptions } from "./engine/run-handle.ts";
 export type { WithinTx } from "./engine/within-transaction.ts";
 export { JoinError, RaceError } from "./model/branch-errors.ts";
 export type { Duration } from "./model/duration.ts";

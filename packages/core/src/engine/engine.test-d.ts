@@ -57,6 +57,9 @@ export async function engines(): Promise<void> {
   expectTypeOf(await engine.cancel("r", "why")).toEqualTypeOf<boolean>();
   expectTypeOf(await engine.recover()).toEqualTypeOf<RecoveryReport>();
   expectTypeOf(engine.run("r")).toEqualTypeOf<RunHandle<unknown>>();
+  expectTypeOf(engine.run(order, "r")).toEqualTypeOf<RunHandle<{ total: number }>>();
+  // @ts-expect-error A handle has an id.
+  engine.run(order);
   await engine.start(nothing, undefined);
   expectTypeOf(await engine.start(nothing)).toEqualTypeOf<RunHandle<void>>();
   await engine.start(optional);
@@ -138,6 +141,7 @@ export async function clients(): Promise<void> {
   expectTypeOf(client.documents).toEqualTypeOf<Documents>();
   expectTypeOf(client.restart).toBeFunction();
   await client.start(nothing);
+  expectTypeOf(client.run(declared, "r")).toEqualTypeOf<RunHandle<number>>();
   // @ts-expect-error The declared workflow needs an input.
   await client.start(declared);
   const byHalf = declareWorkflow("half", { input: z.object({ n: z.number() }) });

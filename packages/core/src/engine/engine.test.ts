@@ -224,6 +224,94 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     expect(seen).toEqual({ worker: ["a", "sleep", "b"], client: ["a", "sleep", "b"] });
   });
 
+  it("run.watch({ after }) yields only later records, and resumes where another watch stopped", async () => {
+    const cluster = await create(onTestFinished);
+    const three = workflow("three", async (ctx) => {
+      for (const name of ["a", "b", "c"]) await ctx.step(name, () => name);
+    });
+    const engine = await cluster.engine({ workflows: [three] });
+    const run = await engine.start(three);
+    await cluster.result(run);
+    let last = 0;
+    for await (const { seq } of run.watch()) {
+      last = seq;
+      break;
+    }
+    const seen: string[] = [];
+    for await (const { location } of run.watch({ after: last })) seen.push(location);
+    expect(seen).toEqual(["b", "c"]);
+    for await (const record of run.watch({ after: 99 })) seen.push(record.location);
+    expect(seen).toHaveLength(2);
+    expect(() => run.watch({ after: -1 })).toThrow("after must be an integer of at least 0; got -1");
+  });
+
+  it("run.watch({ signal }) throws the signal's reason when it is aborted", async () => {
+    const cluster = await create(onTestFinished);
+    const worker = await cluster.engine({ workflows: [waits] });
+    const client = await cluster.engine();
+    const run = await worker.start(waits, 1);
+    for (const handle of [run, client.run(run.id)]) {
+      const stop = new AbortController();
+      const seen: string[] = [];
+      const following = (async () => {
+        for await (const { location } of handle.watch({ signal: stop.signal })) seen.push(location);
+      })().catch((error: unknown) => error);
+      await cluster.world.settle();
+      stop.abort("enough");
+      expect(await following).toBe("enough");
+      expect(seen).toEqual([]);
+    }
+    await run.send("go", "x");
+    expect(await cluster.result(run)).toEqual([1, "x"]);
+  });
+
+  it("run.result({ timeout }) rejects with RESULT_TIMEOUT while the run continues, in each process", async () => {
+    const cluster = await create(onTestFinished);
+    const worker = await cluster.engine({ workflows: [waits] });
+    const client = await cluster.engine();
+    const run = await worker.start(waits, 1, { id: "r" });
+    const calls = [run, client.run(run.id)].map((handle) =>
+      handle.result({ timeout: "5 s" }).catch((error: PawlError) => `${error.code}: ${error.message}`),
+    );
+    await cluster.world.advance("4 s");
+    expect(await Promise.race([...calls, "nothing yet"])).toBe("nothing yet");
+    await cluster.world.advance("1 s");
+    const late = "RESULT_TIMEOUT: run r has not ended within 5 s; it continues";
+    expect(await Promise.all(calls)).toEqual([late, late]);
+    const intime = client.run("r").result({ timeout: "1 hour" });
+    await run.send("go", "x");
+    await cluster.world.advance("3 s");
+    expect(await intime).toEqual([1, "x"]);
+    await expect(run.result({ timeout: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  it("run.result({ signal }) rejects with the signal's reason, and later calls are not affected", async () => {
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
+    const run = await engine.start(waits, 1);
+    const stop = new AbortController();
+    const stopped = run.result({ signal: stop.signal }).catch((error: unknown) => error);
+    await cluster.world.settle();
+    stop.abort(new Error("the caller left"));
+    expect(await stopped).toMatchObject({ message: "the caller left" });
+    await expect(run.result({ signal: stop.signal })).rejects.toThrow("the caller left");
+    const waiting = run.result({ signal: new AbortController().signal });
+    await run.send("go", "x");
+    expect(await waiting).toEqual([1, "x"]);
+    expect(await run.result({ signal: AbortSignal.timeout(100_000) })).toEqual([1, "x"]);
+  });
+
+  it("a typed handle refers to the run by its id", async () => {
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
+    const client = await cluster.client();
+    await engine.start(echo, 5, { id: "r" });
+    await cluster.world.settle();
+    expect(await engine.run(echo, "r").result()).toBe(5);
+    expect(await client.run(echo, "r").result()).toBe(5);
+    expect(() => engine.run(echo, "")).toThrow(expect.objectContaining({ code: "ID_INVALID" }));
+  });
+
   it("run.result() resolves when the run ends in another process", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.engine();

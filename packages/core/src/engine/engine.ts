@@ -201,9 +201,13 @@ export class Engine {
     return this.#runs.handle<Output>(run.id);
   }
 
-  /** Returns a handle without checking that the run exists. */
-  run<Output = unknown>(runId: string): RunHandle<Output> {
-    return this.#runs.handle<Output>(checkTarget(runId));
+  /** Returns a handle without checking that the run exists. A workflow gives the handle the type of its output. */
+  run<Output = unknown>(runId: string): RunHandle<Output>;
+  run<Input, Output>(workflow: WorkflowDeclaration<Input, Output>, runId: string): RunHandle<Output>;
+  run(first: string | WorkflowDeclaration, runId?: string): RunHandle {
+    if (typeof first === "string") return this.#runs.handle(checkTarget(first));
+    checkDeclaration(first);
+    return this.#runs.handle(checkTarget(runId));
   }
 
   /** Returns null if the run does not exist. */

@@ -7,6 +7,7 @@ import type { Run, Status } from "../model/run.ts";
 import type { RewindOptions, Rewound } from "../operator/action.ts";
 import type { SendOptions } from "../workflow/ctx.ts";
 import type { MessageType } from "../workflow/messages.ts";
+import type { CallLimits } from "./call-limit.ts";
 
 /** The part of a run's history that replay reads. */
 export interface SinceSnapshot {
@@ -16,11 +17,21 @@ export interface SinceSnapshot {
   readonly records: readonly RecordView[];
 }
 
+export interface WatchOptions {
+  /** The seq of the last record that the caller has. Only later records are yielded. Default 0: all records. */
+  readonly after?: number;
+  /** Ends the iteration when it is aborted: it throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
 /** Refers to one run by its id. */
 export interface RunHandle<Output = unknown> {
   readonly id: string;
-  /** Resolves with the output. Rejects with `RUN_FAILED` or `RUN_CANCELLED`, with the failure as `cause`. */
-  result(): Promise<Output>;
+  /**
+   * Resolves with the output. Rejects with `RUN_FAILED` or `RUN_CANCELLED`, with the failure as `cause`, and with `RESULT_TIMEOUT` if the
+   * run has not ended within `timeout`. The run continues.
+   */
+  result(options?: CallLimits): Promise<Output>;
   status(): Promise<Status>;
   send<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome>;
   /** False if the run had ended or was compensating already. */
@@ -35,13 +46,13 @@ export interface RunHandle<Output = unknown> {
   journal(): Promise<readonly RecordView[]>;
   /** The newest snapshot and the records after it, from one read. Its cost does not grow with the length of the history. */
   sinceSnapshot(): Promise<SinceSnapshot>;
-  /** Yields all records from the first on, and new ones as they are committed. Ends when the run has ended. */
-  watch(): AsyncIterable<RecordView>;
+  /** Yields all records after `after`, and new ones as they are committed. Ends when the run has ended. */
+  watch(options?: WatchOptions): AsyncIterable<RecordView>;
 }
 
 /** The implementation behind the methods of a handle. */
 export interface RunCalls {
-  readonly result: (runId: string) => Promise<unknown>;
+  readonly result: (runId: string, options?: CallLimits) => Promise<unknown>;
   readonly status: (runId: string) => Promise<Status>;
   readonly send: <Value>(
     runId: string,
@@ -56,7 +67,7 @@ export interface RunCalls {
   readonly retry: (runId: string, options?: RewindOptions) => Promise<Rewound>;
   readonly journal: (runId: string) => Promise<readonly RecordView[]>;
   readonly sinceSnapshot: (runId: string) => Promise<SinceSnapshot>;
-  readonly watch: (runId: string) => AsyncIterable<RecordView>;
+  readonly watch: (runId: string, options?: WatchOptions) => AsyncIterable<RecordView>;
 }
 
 /** A class, not an object of closures, because every started run has a handle. */
@@ -69,8 +80,8 @@ export class Handle<Output> implements RunHandle<Output> {
     this.#calls = calls;
   }
 
-  result(): Promise<Output> {
-    return this.#calls.result(this.id) as Promise<Output>;
+  result(options?: CallLimits): Promise<Output> {
+    return this.#calls.result(this.id, options) as Promise<Output>;
   }
 
   status(): Promise<Status> {
@@ -109,8 +120,8 @@ export class Handle<Output> implements RunHandle<Output> {
     return this.#calls.sinceSnapshot(this.id);
   }
 
-  watch(): AsyncIterable<RecordView> {
-    return this.#calls.watch(this.id);
+  watch(options?: WatchOptions): AsyncIterable<RecordView> {
+    return this.#calls.watch(this.id, options);
   }
 }
 

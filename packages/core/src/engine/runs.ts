@@ -1,3 +1,4 @@
+import { type Duration, durationText, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
 import { kinds, optionTable, PAGE_KINDS, readOptions } from "../model/option-check.ts";
@@ -5,11 +6,12 @@ import type { Codec } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { rollbackFailures } from "../model/rollback-failure.ts";
 import { isTerminal, type Run, STATUSES } from "../model/run.ts";
-import { membersOf, type SmallSet, withMember } from "../runner/small-set.ts";
+import { membersOf, type SmallSet, withMember, withoutMember } from "../runner/small-set.ts";
 import { readSnapshot } from "../runner/snapshot.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Hint, ListQuery, Page, Reader, Store } from "../store/store.ts";
 import { stopsEngine } from "../store/store-error.ts";
+import { CallLimit, type CallLimits } from "./call-limit.ts";
 import type { EventHub, RunEnd } from "./events.ts";
 import {
   Handle,
@@ -20,6 +22,7 @@ import {
   recordView,
   runSummary,
   type SinceSnapshot,
+  type WatchOptions,
 } from "./run-handle.ts";
 
 /** Calls of a handle that the engine executes. */
@@ -53,6 +56,9 @@ const LIST_QUERY = optionTable<Partial<ListQuery>>("list", {
   createdBefore: kinds.time,
 });
 
+const RESULT_OPTIONS = optionTable<CallLimits>("result", { timeout: kinds.period, signal: kinds.signal });
+const WATCH_OPTIONS = optionTable<WatchOptions>("watch", { after: kinds.integer(0), signal: kinds.signal });
+
 /** Handles, reads of runs, and waiters for the ends of runs, in this process or in another. */
 export class Runs {
   readonly #parts: RunsParts;
@@ -68,11 +74,11 @@ export class Runs {
     this.#parts = parts;
     this.#calls = {
       ...parts,
-      result: (runId) => this.#result(runId),
+      result: (runId, options) => (options === undefined ? this.#result(runId) : this.#limitedResult(runId, options)),
       status: async (runId) => (await this.#existing(runId)).status,
       journal: (runId) => this.#journal(runId),
       sinceSnapshot: (runId) => this.#sinceSnapshot(runId),
-      watch: (runId) => this.#watchRun(runId),
+      watch: (runId, options) => this.#watchRun(runId, readOptions(WATCH_OPTIONS, options)),
     };
     parts.hub.on("engine.broken", ({ error }) => {
       const broken = new PawlError("ENGINE_BROKEN", `the engine stopped: ${String(error)}`, { cause: error });
@@ -148,10 +154,25 @@ export class Runs {
     });
   }
 
-  async #readResult(runId: string): Promise<unknown> {
+  async #limitedResult(runId: string, given: CallLimits): Promise<unknown> {
+    const limits = readOptions(RESULT_OPTIONS, given);
+    const limit = this.#limit(limits, () => resultTimeout(runId, limits.timeout));
+    try {
+      return await this.#readResult(runId, limit);
+    } finally {
+      limit.end();
+    }
+  }
+
+  #limit(limits: CallLimits, createTimeoutError: () => Error): CallLimit {
+    return new CallLimit(this.#parts.clock, limits, createTimeoutError);
+  }
+
+  async #readResult(runId: string, limit?: CallLimit): Promise<unknown> {
     for (;;) {
-      const localEnd = this.#nextEnd(runId);
-      const run = this.#parts.isLocal(runId) ? null : await this.#existingUnlessClosed(runId);
+      limit?.throwIfStopped();
+      const localEnd = this.#nextEnd(runId, limit);
+      const run = this.#parts.isLocal(runId) ? null : await this.#existingUnlessStopped(runId, limit);
       const end =
         run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await localEnd;
       if (end !== null) return this.#output(runId, end);
@@ -159,24 +180,47 @@ export class Runs {
     }
   }
 
-  /** Null if `close` was called before the store replied. */
-  #existingUnlessClosed(runId: string): Promise<Run | null> {
+  /** Null if `close` was called, or the call's limit was reached, before the store replied. */
+  #existingUnlessStopped(runId: string, limit?: CallLimit): Promise<Run | null> {
     return new Promise((resolve, reject) => {
       const abort = (): void => resolve(null);
       this.#aborts.add(abort);
+      const off = limit?.onStop(abort);
       void this.#existing(runId)
         .then(resolve, reject)
-        .finally(() => this.#aborts.delete(abort));
+        .finally(() => {
+          this.#aborts.delete(abort);
+          off?.();
+        });
     });
   }
 
-  /** Resolves with the end of a local run, or with null to read whether the run has ended in another process. */
-  #nextEnd(runId: string): Promise<RunEnd | null> {
-    return new Promise((resolve) => this.#addWaiter(runId, resolve));
+  /**
+   * Resolves with the end of a local run, or with null to read whether the run has ended in another process, or because the limit was
+   * reached.
+   */
+  #nextEnd(runId: string, limit?: CallLimit): Promise<RunEnd | null> {
+    return new Promise((resolve) => {
+      const onEnd: OnRunEnd = (end) => {
+        off?.();
+        resolve(end);
+      };
+      const off = limit?.onStop(() => {
+        this.#removeWaiter(runId, onEnd);
+        resolve(null);
+      });
+      this.#addWaiter(runId, onEnd);
+    });
   }
 
   #addWaiter(runId: string, onEnd: OnRunEnd): void {
     this.#waiters.set(runId, withMember(this.#waiters.get(runId) ?? null, onEnd));
+  }
+
+  #removeWaiter(runId: string, onEnd: OnRunEnd): void {
+    const left = withoutMember(this.#waiters.get(runId) ?? null, onEnd);
+    if (left === null) this.#waiters.delete(runId);
+    else this.#waiters.set(runId, left);
   }
 
   /** Waiters that still wait after the check move to the end of the map, so every run is checked in turn. */
@@ -239,25 +283,32 @@ export class Runs {
     return { snapshot: { seq, at, state }, records };
   }
 
-  async *#watchRun(runId: string): AsyncGenerator<RecordView> {
-    let afterSeq = 0;
-    for (;;) {
-      const changed = this.#nextChange(runId);
-      const run = await this.#existing(runId);
-      const query = { afterSeq: Math.max(afterSeq, run.baseSeq), limit: JOURNAL_PAGE };
-      const records = await this.#read((reader) => reader.journal(runId, query));
-      for (const record of records) {
-        afterSeq = record.seq;
-        yield this.#record(record);
+  async *#watchRun(runId: string, { after = 0, signal }: WatchOptions): AsyncGenerator<RecordView> {
+    const limit = this.#limit(signal === undefined ? {} : { signal }, () => new Error("a watch has no timeout"));
+    let afterSeq = after;
+    try {
+      for (;;) {
+        limit.throwIfStopped();
+        const changed = this.#nextChange(runId, limit);
+        const run = await this.#existing(runId);
+        const query = { afterSeq: Math.max(afterSeq, run.baseSeq), limit: JOURNAL_PAGE };
+        const records = await this.#read((reader) => reader.journal(runId, query));
+        for (const record of records) {
+          limit.throwIfStopped();
+          afterSeq = record.seq;
+          yield this.#record(record);
+        }
+        if (records.length > 0) continue;
+        if (isTerminal(run.status) || this.#closed !== null) return;
+        await changed;
       }
-      if (records.length > 0) continue;
-      if (isTerminal(run.status) || this.#closed !== null) return;
-      await changed;
+    } finally {
+      limit.end();
     }
   }
 
   /** Resolves when this process committed a record or the end of the run, or when it is time to read the run. */
-  #nextChange(runId: string): Promise<void> {
+  #nextChange(runId: string, limit: CallLimit): Promise<void> {
     return new Promise((resolve) => {
       const off = this.#parts.hub.on("record", (event) => {
         if (event.runId === runId) done();
@@ -266,7 +317,7 @@ export class Runs {
         off();
         resolve();
       };
-      void this.#nextEnd(runId).then(done);
+      void this.#nextEnd(runId, limit).then(done);
     });
   }
 
@@ -282,6 +333,11 @@ export class Runs {
   #record(record: JournalRecord): RecordView {
     return recordView(this.#parts.codec, record);
   }
+}
+
+function resultTimeout(runId: string, timeout: Duration | undefined): PawlError {
+  const limit = durationText(parseDuration(timeout, "timeout"));
+  return new PawlError("RESULT_TIMEOUT", `run ${runId} has not ended within ${limit}; it continues`);
 }
 
 export function runNotFound(runId: string): PawlError {

@@ -28,6 +28,11 @@ export const ERRORS = {
     means: "`result()` was called on a run that was cancelled, or a step's `signal` was aborted because of the cancel.",
     fix: "Nothing, if the cancel was intended.",
   },
+  RESULT_TIMEOUT: {
+    status: 504,
+    means: "The run did not end within the `timeout` of `result`. The run continues.",
+    fix: "Call `result` again later, or raise the timeout.",
+  },
   RUN_PAUSED: {
     status: 409,
     means: "The operation needs a run that is not paused.",

@@ -159,6 +159,25 @@ describe("testEngine", () => {
     expect(await run.result()).toBe("yes");
   });
 
+  it("result with a timeout advances the time to it and rejects with RESULT_TIMEOUT", async () => {
+    const waits = workflow("waits", async (ctx) => (await ctx.listen("approve", { timeout: "2 days" })).timedOut);
+    const test = await create({ workflows: [waits] });
+    const run = await test.start(waits);
+    const startedAt = test.now();
+    await expect(run.result({ timeout: "1 day" })).rejects.toMatchObject({ code: "RESULT_TIMEOUT" });
+    expect(test.now() - startedAt).toBe(86_400_000);
+    expect(await run.result({ timeout: "2 days" })).toBe(true);
+  });
+
+  it("the time stands still while shouldRetry performs I/O", async () => {
+    const slow = workflow("slow", async (ctx) => {
+      const shouldRetry = (): Promise<boolean> => new Promise((resolve) => setTimeout(() => resolve(false), 5));
+      return await ctx.tryStep("read", () => Promise.reject(new Error("no")), { retry: { shouldRetry } });
+    });
+    const test = await create({ workflows: [slow] });
+    expect(await (await test.start(slow)).result()).toMatchObject({ ok: false });
+  });
+
   it("result advances the time while a parent waits for a sleeping child", async () => {
     const child = workflow("child", async (ctx) => {
       await ctx.sleep("3 days");

@@ -1,3 +1,4 @@
+import type { CallLimits } from "../engine/call-limit.ts";
 import { ENGINE_KINDS, type EngineOptions } from "../engine/config.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import type { StartOptions } from "../engine/op-builders.ts";
@@ -32,6 +33,10 @@ export interface TestEngine {
   readonly engine: Engine;
   readonly world: VirtualWorld;
   /** Starts a run and executes it as far as it gets without time. `result()` of the returned handle advances the time until it ends. */
+  start<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    ...none: undefined extends Input ? [] : [input: Input]
+  ): Promise<RunHandle<Output>>;
   start<Input, Output>(
     workflow: Workflow<Input, Output>,
     input: Input,
@@ -112,13 +117,18 @@ class Bodies {
 
   watched(command: Command): Command {
     if (command.kind !== "step" || command.transact !== undefined) return command;
-    const { body } = command;
+    const { body, shouldRetry, retryDelay = null } = command;
+    const watched =
+      <Args extends readonly unknown[], Value>(call: (...args: Args) => Value) =>
+      (...args: Args): Value => {
+        const value = call(...args);
+        return isThenable(value) ? (this.#awaited(value) as Value) : value;
+      };
     return {
       ...command,
-      body: (info) => {
-        const value = body(info);
-        return isThenable(value) ? this.#awaited(value) : value;
-      },
+      body: watched(body),
+      shouldRetry: shouldRetry === null ? null : watched(shouldRetry),
+      retryDelay: retryDelay === null ? null : watched(retryDelay),
     };
   }
 
@@ -149,9 +159,9 @@ class EngineInTest implements TestEngine {
     this.#bodies = bodies;
   }
 
-  async start<Input, Output>(
-    workflow: Workflow<Input, Output>,
-    input: Input,
+  async start<Output>(
+    workflow: Workflow<unknown, Output>,
+    input?: unknown,
     options?: StartOptions,
   ): Promise<RunHandle<Output>> {
     const run = await this.engine.start(workflow, input, options);
@@ -162,9 +172,10 @@ class EngineInTest implements TestEngine {
   run<Output = unknown>(runId: string): RunHandle<Output> {
     const run = this.engine.run<Output>(runId);
     const ended = run.result.bind(run);
-    const result = async (): Promise<Output> => {
+    const result = async (limits?: CallLimits): Promise<Output> => {
+      if (limits?.timeout !== undefined) return await this.#untilSettled(ended(limits));
       await this.#untilEnded(runId);
-      return await ended();
+      return await ended(limits);
     };
     return Object.assign(run, { result });
   }
@@ -218,6 +229,21 @@ class EngineInTest implements TestEngine {
       await this.#changeTime(() => this.world.advance(Math.max(0, next - this.world.now())));
     }
     throw new Error(`run ${runId} has not ended after ${TIMERS_MAX} timers`);
+  }
+
+  /** Advances the time until a promise that has a timeout settles. */
+  async #untilSettled<Value>(promise: Promise<Value>): Promise<Value> {
+    let isSettled = false;
+    const onSettled = (): void => {
+      isSettled = true;
+    };
+    promise.then(onSettled, onSettled);
+    for (;;) {
+      await this.settle();
+      const next = this.world.clock.nextAt;
+      if (isSettled || next === null) return await promise;
+      await this.#changeTime(() => this.world.advance(Math.max(0, next - this.world.now())));
+    }
   }
 
   /** True if any run can progress by time alone. All runs count, because runs wake each other. */
