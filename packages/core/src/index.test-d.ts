@@ -153,6 +153,11 @@ export async function waiting(ctx: Ctx): Promise<void> {
   expectTypeOf((await ctx.awaitEvent(price)).value).toEqualTypeOf<number>();
   expectTypeOf((await ctx.awaitEvent(quotes)).value).toEqualTypeOf<{ at: Date }>();
   expectTypeOf(await ctx.awaitEvent(price, { timeout: 1 })).toEqualTypeOf<Received<number> | TimedOut>();
+  const later = await ctx.listen(approve, { until: new Date() });
+  expectTypeOf(later).toEqualTypeOf<Received<{ by: string }> | TimedOut>();
+  await ctx.listenN(approve, 3, { until: 0 });
+  // @ts-expect-error Either a timeout or a time.
+  await ctx.listen(approve, { until: 0, timeout: 1 });
   // @ts-expect-error A topic is not a message.
   await ctx.listen(price);
   // @ts-expect-error A message is not a topic.

@@ -129,6 +129,41 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect((await run.journal()).map((record) => record.outcome)).toEqual(["timedOut", "ok", "ok", "ok"]);
   });
 
+  it("listen, listenN and awaitEvent wait until a time, and time out at it", async () => {
+    const cluster = await create(onTestFinished);
+    const start = cluster.world.now();
+    const waits = workflow("waits", async (ctx) => {
+      const first = await ctx.listen("m", { until: new Date(start + 10_000) });
+      const at = [ctx.now() - start];
+      const many = await ctx.listenN("m", 2, { until: start + 20_000 });
+      at.push(ctx.now() - start);
+      const event = await ctx.awaitEvent("e", { until: start + 30_000, name: "event" });
+      at.push(ctx.now() - start);
+      const past = await ctx.listen("m", { until: 0 });
+      return [first.timedOut, many, event.timedOut, past.timedOut, at];
+    });
+    const engine = await cluster.engine({ workflows: [waits] });
+    const run = await engine.start(waits);
+    await cluster.world.advance("30 s");
+    const none = { timedOut: true, messages: [] };
+    expect(await cluster.result(run)).toEqual([true, none, true, true, [10_000, 20_000, 30_000]]);
+  });
+
+  it("a wait with both timeout and until, or with an invalid until, is rejected", async () => {
+    const cluster = await create(onTestFinished);
+    const wrong = workflow("wrong", async (ctx) => {
+      const codes: unknown[] = [];
+      for (const options of [{ timeout: 1, until: 1 }, { until: Number.NaN }, { until: new Date(Number.NaN) }]) {
+        await ctx.listen("m", options as { until: number }).catch((error: PawlError) => codes.push(error.code));
+        await ctx.listenN("m", 1, options as { until: number }).catch((error: PawlError) => codes.push(error.code));
+      }
+      return codes;
+    });
+    const engine = await cluster.engine({ workflows: [wrong] });
+    const [both, invalid] = ["OPTION_INVALID", "DURATION_INVALID"];
+    expect(await cluster.result(await engine.start(wrong))).toEqual([both, both, invalid, invalid, invalid, invalid]);
+  });
+
   it("a message that arrives at the time of the timeout is received exactly once", async () => {
     const cluster = await create(onTestFinished);
     const patient = workflow("patient", async (ctx) => {

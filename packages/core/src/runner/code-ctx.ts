@@ -55,7 +55,7 @@ import { sleep, sleepUntil } from "./ops/sleep.ts";
 import { step, transaction, tryStep } from "./ops/step.ts";
 import { getVersion, removed } from "./ops/version.ts";
 
-type Timed = WaitOptions & { readonly timeout?: Duration };
+type Timed = WaitOptions | WaitWithTimeout;
 
 /** The ctx of one branch. Each operation is a file in ops/. */
 export class CodeCtx implements Ctx {

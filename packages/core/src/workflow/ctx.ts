@@ -83,9 +83,12 @@ export interface WaitOptions {
   readonly name?: string;
 }
 
-export interface WaitWithTimeout extends WaitOptions {
-  readonly timeout: Duration;
-}
+/** A wait that ends after a duration, or at a time: a `Date` or epoch ms. */
+export type WaitWithTimeout = WaitOptions &
+  (
+    | { readonly timeout: Duration; readonly until?: undefined }
+    | { readonly until: Date | number; readonly timeout?: undefined }
+  );
 
 /** One alternative of `ctx.select`. */
 export type SelectArm =
@@ -178,7 +181,7 @@ export interface Ctx<Input = unknown> {
   /** Suspends the run until a time: a `Date` or epoch ms. */
   sleepUntil(time: Date | number, options?: WaitOptions): Promise<void>;
 
-  /** Waits for a message to this run. With a timeout, check `timedOut` of the result. */
+  /** Waits for a message to this run. With `timeout` or `until`, check `timedOut` of the result. */
   listen<Value = unknown>(
     message: string | MessageType<Value>,
     options: WaitWithTimeout,
@@ -188,9 +191,9 @@ export interface Ctx<Input = unknown> {
   listenN<Value = unknown>(
     message: string | MessageType<Value>,
     count: number,
-    options?: WaitOptions & { readonly timeout?: Duration },
+    options?: WaitOptions | WaitWithTimeout,
   ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }>;
-  /** Waits for an event on a topic. With a timeout, check `timedOut` of the result. */
+  /** Waits for an event on a topic. With `timeout` or `until`, check `timedOut` of the result. */
   awaitEvent<Value = unknown>(
     topic: string | TopicType<Value>,
     options: WaitWithTimeout,

@@ -1,14 +1,17 @@
 import { type Duration, parseDuration } from "../../model/duration.ts";
+import { PawlError } from "../../model/errors.ts";
 import { kinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { Arm, Completion } from "../../workflow/command.ts";
 import type { Received, TimedOut, WaitOptions } from "../../workflow/ctx.ts";
 import { type MessageType, readMessage, readTopic, type TopicType } from "../../workflow/messages.ts";
 import { type Branch, completionValue, perform } from "./branch.ts";
+import { parseTime } from "./sleep.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
 
-type Options = WaitOptions & { readonly timeout?: Duration };
+/** At most one of `timeout` and `until`. */
+type Options = WaitOptions & { readonly timeout?: Duration | undefined; readonly until?: Date | number | undefined };
 
-const OPTIONS = optionTable<Options>("the wait", { name: kinds.name, timeout: kinds.duration });
+const OPTIONS = optionTable<Options>("the wait", { name: kinds.name, timeout: kinds.duration, until: kinds.value });
 const COUNT = kinds.integer(1, 10_000);
 
 export function listen<Value>(
@@ -43,12 +46,12 @@ export function listenN<Value>(
     branch,
     (settle) => {
       const { message: name } = readMessage(message);
-      const { name: given = name, timeout } = readOptions(OPTIONS, options);
+      const { name: given = name, ...limit } = readOptions(OPTIONS, options);
       return waitCommand(branch, settle, {
         record: "listen",
         name: given,
         arms: [{ kind: "message", name, as: name }],
-        until: deadline(branch, timeout),
+        until: deadline(branch, limit),
         atDeadline: TIMED_OUT,
         count: readArgument(COUNT, count, "count"),
         many: true,
@@ -71,12 +74,12 @@ function receive<Value>(
     branch,
     (settle) => {
       const arm = readArm();
-      const { name = arm.as, timeout } = readOptions(OPTIONS, options);
+      const { name = arm.as, ...limit } = readOptions(OPTIONS, options);
       return waitCommand(branch, settle, {
         record,
         name,
         arms: [arm],
-        until: deadline(branch, timeout),
+        until: deadline(branch, limit),
         atDeadline: TIMED_OUT,
       });
     },
@@ -90,6 +93,9 @@ function receivedOf<Value>(completion: Completion): Received<Value> | TimedOut {
   return { timedOut: false, ...(completionValue(completion) as Omit<Received<Value>, "timedOut">) };
 }
 
-function deadline(branch: Branch, timeout: Duration | undefined): number | null {
+function deadline(branch: Branch, { timeout, until }: Omit<Options, "name">): number | null {
+  if (timeout !== undefined && until !== undefined)
+    throw new PawlError("OPTION_INVALID", "a wait has either timeout or until; got both");
+  if (until !== undefined) return parseTime(until, "until");
   return timeout === undefined ? null : branch.host.now() + parseDuration(timeout, "timeout");
 }
