@@ -122,6 +122,11 @@ export async function branches(ctx: Ctx): Promise<void> {
   ]);
   if (raced.winner === "work") expectTypeOf(raced.value).toEqualTypeOf<number>();
   else expectTypeOf(raced.winner).toEqualTypeOf<"timeout">();
+  expectTypeOf(await ctx.map("m", ["a"], (c, item, index) => c.step(item, () => index))).toEqualTypeOf<
+    readonly number[]
+  >();
+  const settled = await ctx.map("m", [1] as const, (_, item) => item, { concurrency: 2, failures: "return" });
+  for (const each of settled) if (each.ok) expectTypeOf(each.value).toEqualTypeOf<1>();
   // @ts-expect-error A branch has a function.
   await ctx.join("j", { a: 1 });
   // @ts-expect-error A branch of a list has a name.

@@ -166,6 +166,7 @@ export {
   type LoopHistory,
   type LoopOptions,
   type LoopStep,
+  type MapOptions,
   type PlainLoopOptions,
   type RaceResult,
   type ScopeFailure,

@@ -54,6 +54,7 @@ export const ownCtxCases: RuleCases = {
     body("await ctx.join('all', { a: (ctx) => ctx.step('a', () => 1) });"),
     body("await ctx.join('all', { a: { run: (c) => c.step('a', () => 1) } });"),
     body("await ctx.race('r', [{ name: 'a', run: (c) => c.sleep('1 s') }]);"),
+    body("await ctx.map('m', input, (c, item) => c.step('a', () => item));"),
     body(
       "await ctx.join('all', { a: async (c) => { ctx.log('hello'); return await c.step('a', () => ctx.runId); } });",
     ),
@@ -74,6 +75,8 @@ export const ownCtxCases: RuleCases = {
     body("await ctx.join('all', { a: () => ctx.step('a', () => 1) });"),
     body("await ctx.join('all', { a: async (c) => { await c.sleep('1 s'); await ctx.step('a', () => 1); } });"),
     body("await ctx.race('r', { a: (c) => ctx.sleep('1 s') });"),
+    body("await ctx.race('r', [{ name: 'a', run: () => ctx.sleep('1 s') }]);"),
+    body("await ctx.map('m', input, (c, item) => ctx.step('a', () => item));"),
     body("await ctx.loop({ name: 'l', run: async (c) => { await ctx.sleep('1 s'); } });"),
     body(
       "await ctx.loop({ name: 'l', state: 0, async run(c, n) { return Loop.break(await ctx.step('a', () => n)); } });",

@@ -23,6 +23,7 @@ const NAMED_FIRST = new Set([
   "join",
   "race",
   "try",
+  "map",
   "rollbackCheckpoint",
 ]);
 /** Operations with a name in their options, and the index of that argument. */

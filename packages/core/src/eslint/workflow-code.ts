@@ -124,7 +124,7 @@ export class WorkflowCode {
     if (this.#definesWorkflow(call)) return "workflow";
     const operation = this.callOf(call)?.operation ?? "";
     if (WITH_BODY.has(operation) && index === 1) return "step";
-    return operation === "try" && index === 1 ? "branch" : "plain";
+    return (operation === "try" && index === 1) || (operation === "map" && index === 2) ? "branch" : "plain";
   }
 
   /** Functions in the options of a step or a resource are steps. Functions of a join or race, and `run` of a loop, are branches. */

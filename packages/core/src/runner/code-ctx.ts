@@ -36,6 +36,7 @@ import type {
   EndlessLoopOptions,
   Joined,
   LoopOptions,
+  MapOptions,
   PlainLoopOptions,
   RaceResult,
   ScopeFailure,
@@ -46,6 +47,7 @@ import { child, continueAs, startChild } from "./ops/child.ts";
 import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
 import { loop } from "./ops/loop.ts";
+import { map } from "./ops/map.ts";
 import { emit, send } from "./ops/post.ts";
 import { resource } from "./ops/resource.ts";
 import { rollbackCheckpoint } from "./ops/rollback.ts";
@@ -145,6 +147,26 @@ export class CodeCtx implements Ctx {
   }
   race<const All extends Branches<Ctx> | BranchList<Ctx>>(name: string, branches: All): Promise<RaceResult<All>> {
     return race(this.#branch, name, branches);
+  }
+  map<Item, Value>(
+    name: string,
+    items: readonly Item[],
+    run: (ctx: Ctx, item: Item, index: number) => Value,
+    options: MapOptions & { readonly failures: "return" },
+  ): Promise<ReadonlyArray<TryResult<Awaited<Value>, ScopeFailure>>>;
+  map<Item, Value>(
+    name: string,
+    items: readonly Item[],
+    run: (ctx: Ctx, item: Item, index: number) => Value,
+    options?: MapOptions & { readonly failures?: "throw" },
+  ): Promise<ReadonlyArray<Awaited<Value>>>;
+  map<Item>(
+    name: string,
+    items: readonly Item[],
+    run: (ctx: Ctx, item: Item, index: number) => unknown,
+    options?: MapOptions,
+  ): Promise<readonly never[]> {
+    return map(this.#branch, { name, items, run }, options) as Promise<readonly never[]>;
   }
   loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
   loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;

@@ -17,6 +17,7 @@ import type {
   EndlessLoopOptions,
   Joined,
   LoopOptions,
+  MapOptions,
   PlainLoopOptions,
   RaceResult,
   ScopeFailure,
@@ -217,6 +218,22 @@ export interface Ctx<Input = unknown> {
    */
   race<const All extends Branches<Ctx<Input>>>(name: string, branches: All): Promise<RaceResult<All>>;
   race<const All extends BranchList<Ctx<Input>>>(name: string, branches: All): Promise<RaceResult<All>>;
+  /**
+   * Calls a function for each item, in a branch of its own, and returns the values in the order of the items. Every item is processed, even
+   * if others fail. Rejects with a `JoinError`, whose `errors` are by index, or with `failures: "return"` returns each failure as a value.
+   */
+  map<Item, Value>(
+    name: string,
+    items: readonly Item[],
+    run: (ctx: Ctx<Input>, item: Item, index: number) => Value,
+    options: MapOptions & { readonly failures: "return" },
+  ): Promise<ReadonlyArray<TryResult<Awaited<Value>, ScopeFailure>>>;
+  map<Item, Value>(
+    name: string,
+    items: readonly Item[],
+    run: (ctx: Ctx<Input>, item: Item, index: number) => Value,
+    options?: MapOptions & { readonly failures?: "throw" },
+  ): Promise<ReadonlyArray<Awaited<Value>>>;
   /** Repeats a function with a state, for any number of iterations. The journal keeps the state and the last iterations only. */
   loop<State, Value>(options: LoopOptions<Ctx<Input>, State, Value>): Promise<Value>;
   loop<Value>(options: PlainLoopOptions<Ctx<Input>, Value>): Promise<Value>;

@@ -70,6 +70,13 @@ export interface EndlessLoopOptions<Context> extends LoopHistory {
   readonly run: (ctx: Context, state: undefined, iteration: number) => Promise<void>;
 }
 
+export interface MapOptions {
+  /** Maximum number of items in progress. Default: all items. */
+  readonly concurrency?: number;
+  /** Whether failures reject the map, or are returned as values. Default `throw`. */
+  readonly failures?: "throw" | "return";
+}
+
 export interface ScopeOptions {
   /** Failures that are returned as values. Others are thrown. Default: all but `rollback`. */
   readonly catch?: ReadonlyArray<ScopeFailure["source"]>;

@@ -24,11 +24,16 @@ export async function tryScope<Value>(
   try {
     return { ok: true, value: await run(inner.createCtx(inner)) };
   } catch (error) {
-    const failed = error instanceof Error ? error : new Error(String(error), { cause: error });
-    const source = sourceOf(failed);
-    if (!(caught?.includes(source) ?? source !== "rollback")) throw error;
-    return { ok: false, failure: { source, scope: name, error: failed } };
+    const failure = caughtFailure(name, error);
+    if (!(caught?.includes(failure.source) ?? failure.source !== "rollback")) throw error;
+    return { ok: false, failure };
   }
+}
+
+/** Describes what the code of a scope has thrown. */
+export function caughtFailure(scope: string, thrown: unknown): ScopeFailure {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+  return { source: sourceOf(error), scope, error };
 }
 
 /** Errors that were thrown by a step. */

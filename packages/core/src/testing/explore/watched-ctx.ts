@@ -10,7 +10,7 @@ export interface CtxWatch {
 }
 
 /** Methods whose arguments contain functions that receive a ctx. */
-const WITH_BRANCHES: ReadonlySet<string> = new Set(["join", "race", "loop", "try"]);
+const WITH_BRANCHES: ReadonlySet<string> = new Set(["join", "race", "loop", "try", "map"]);
 /** Methods that return a failure as a value. */
 const TRIES: ReadonlySet<string> = new Set(["tryStep"]);
 const TRIES_INSIDE: ReadonlySet<string> = new Set(["try", "race"]);
@@ -22,8 +22,10 @@ export function watchedCtx(ctx: Ctx, watch: CtxWatch, isTried = false): Ctx {
       const member: unknown = Reflect.get(target, key, target);
       if (typeof member !== "function" || typeof key !== "string") return member;
       return (...args: unknown[]): unknown => {
-        const inside = isTried || TRIES_INSIDE.has(key);
-        const wrapped = WITH_BRANCHES.has(key) ? args.map((arg) => withWatchedBranches(arg, watch, inside)) : args;
+        const inside = isTried || TRIES_INSIDE.has(key) || returnsFailures(key, args[3]);
+        const wrapped = WITH_BRANCHES.has(key)
+          ? args.map((arg) => withWatchedBranches(arg, watch, inside, key === "map"))
+          : args;
         const answer = watch.calling(
           isTried || TRIES.has(key),
           () => Reflect.apply(member, target, wrapped) as unknown,
@@ -32,6 +34,10 @@ export function watchedCtx(ctx: Ctx, watch: CtxWatch, isTried = false): Ctx {
       };
     },
   });
+}
+
+function returnsFailures(method: string, options: unknown): boolean {
+  return method === "map" && (options as { failures?: unknown } | null | undefined)?.failures === "return";
 }
 
 function describedCall(method: string, [first]: readonly unknown[]): string {
@@ -50,14 +56,15 @@ function watchedPromise(promise: Promise<unknown>, onAwaited: () => void): unkno
   });
 }
 
-/** Branches are functions, or have a function `run`. They are an argument, or in a list or an object. */
-function withWatchedBranches(arg: unknown, watch: CtxWatch, isTried: boolean): unknown {
+/** Branches are functions, or have a function `run`. They are an argument, or in a list or an object. The items of a map are data. */
+function withWatchedBranches(arg: unknown, watch: CtxWatch, isTried: boolean, isMap: boolean): unknown {
   const watched = (value: unknown): unknown => {
     if (typeof value === "function") return watchedBranch(value as (...args: unknown[]) => unknown, watch, isTried);
     if (typeof value !== "object" || value === null) return value;
     const { run } = value as { readonly run?: unknown };
     return typeof run === "function" ? { ...value, run: watched(run) } : value;
   };
+  if (isMap && typeof arg !== "function") return arg;
   if (Array.isArray(arg)) return arg.map(watched);
   if (typeof arg !== "object" || arg === null) return watched(arg);
   return Object.fromEntries(Object.entries(arg).map(([key, value]) => [key, watched(value)]));
