@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ownEnvironment } from "./node24.mjs";
@@ -80,9 +80,12 @@ function main() {
   for (const cwd of [CORE, BPMN]) {
     const { name, exports } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
     for (const entry of Object.keys(exports)) {
-      run(process.execPath, ["--input-type=module", "-e", `await import("${name}${entry.slice(1)}");`], folder);
+      const attributes = entry.endsWith(".json") ? ', { with: { type: "json" } }' : "";
+      const code = `await import("${name}${entry.slice(1)}"${attributes});`;
+      run(process.execPath, ["--input-type=module", "-e", code], folder);
     }
   }
+  checkDeclarations(join(folder, "node_modules"));
   writeFileSync(join(folder, "consumer.ts"), CONSUMER);
   writeFileSync(
     join(folder, "tsconfig.json"),
@@ -90,6 +93,18 @@ function main() {
   );
   run(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", "."], folder);
   console.log(run(process.execPath, ["--unhandled-rejections=strict", "consumer.js"], folder));
+}
+
+/** TypeScript 5.4, the oldest that the documentation names, knows no type argument of `Uint8Array`. @param {string} modules */
+function checkDeclarations(modules) {
+  for (const name of ["pawl", "@pawl/bpmn"]) {
+    const paths = readdirSync(join(modules, name, "dist"), { recursive: true, encoding: "utf8" });
+    for (const path of paths.filter((each) => each.endsWith(".d.ts"))) {
+      const text = readFileSync(join(modules, name, "dist", path), "utf8");
+      if (text.includes("Uint8Array<"))
+        throw new Error(`${name}: ${path} needs TypeScript 5.7; declare the type of its bytes`);
+    }
+  }
 }
 
 /** @param {string} cwd @returns {string} The name of the packed file. */

@@ -224,6 +224,7 @@ const PLAIN = createCodec(null, {
   onLarge: () => undefined,
 });
 
+const BYTES = simple<Uint8Array>("a Uint8Array", (value) => value instanceof Uint8Array);
 const NAME = simple<string>("text", always, checkName);
 
 /**
@@ -274,7 +275,10 @@ export const kinds = {
     const standard: unknown = isThere ? (value as Readonly<Record<string, unknown>>)["~standard"] : null;
     return isObject(standard) && typeof standard.validate === "function";
   }),
-  bytes: simple<Uint8Array>("a Uint8Array", (value) => value instanceof Uint8Array),
+  /** A getter, because its type is declared as written. The inferred one has an argument that TypeScript before 5.7 rejects. */
+  get bytes(): OptionKind<Uint8Array> {
+    return BYTES;
+  },
   /** A valid `Date`. */
   date: simple<Date>("a valid Date", (value) => value instanceof Date && !Number.isNaN(value.getTime())),
   error: simple<never>("an Error", (value) => value instanceof Error),
