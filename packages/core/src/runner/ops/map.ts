@@ -1,10 +1,9 @@
 import { JoinError } from "../../model/branch-errors.ts";
-import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { kinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { Ctx, TryResult } from "../../workflow/ctx.ts";
 import type { MapOptions, ScopeFailure } from "../../workflow/structure.ts";
-import { type Branch, branchAt } from "./branch.ts";
+import { type Branch, branchAt, locate } from "./branch.ts";
 import { mark } from "./mark.ts";
 import { caughtFailure } from "./scope.ts";
 
@@ -33,7 +32,7 @@ export async function map<Item>(
   const items = readArgument(ITEMS, given, `items of map ${name}`) as readonly Item[];
   readArgument(kinds.callback, run, `function of map ${name}`);
   const { concurrency = items.length, failures = "throw" } = readOptions(MAP_OPTIONS, options);
-  const location = nextLocation(branch.scope, name);
+  const location = locate(branch, name);
   const detail = items.length === 1 ? "1 item" : `${items.length} items`;
   await mark(branch, { record: "join", location, detail });
   const results: TryResult<unknown, ScopeFailure>[] = [];
