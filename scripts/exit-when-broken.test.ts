@@ -5,10 +5,10 @@ import { expect, it } from "vitest";
 const PROGRAM = `
   import { createEngine, memoryStore } from "pawl";
   const store = memoryStore();
-  store.commit = () => Promise.reject(new TypeError("a bug of the store"));
   const code = process.argv[1];
   const options = code === undefined ? {} : { exitCodeWhenBroken: Number(code) };
   const engine = await createEngine({ store, ...options });
+  store.commit = () => Promise.reject(new TypeError("a bug of the store"));
   engine.on("engine.broken", ({ error }) => console.log("broken: " + error.message));
   process.on("exit", (code) => console.log("exit: " + code));
   setTimeout(() => process.exit(3), 5_000);

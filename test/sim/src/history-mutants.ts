@@ -19,8 +19,8 @@ export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
     name: "completions that the code did not receive are not rolled back",
     file: "runner/program-driver.js",
-    find: "for (let next = completions.take(); next !== null; next = completions.take()) undo.add(next);",
-    replace: "for (let next = completions.take(); next !== null; next = completions.take()) {}",
+    find: "undo.add(next);\n        open.close(next.command);",
+    replace: "open.close(next.command);",
     breaks: "I11 every completed step is rolled back",
   },
   {
