@@ -123,6 +123,28 @@ describe("inclusive joins", () => {
     expect(one.throws("b", "NO").active).toEqual(["z"]);
   });
 
+  test("an inclusive join waits for an activity whose non-interrupting boundary event can still reach it", async () => {
+    const one = await bench(
+      `<parallelGateway id="f"/><exclusiveGateway id="m"/><inclusiveGateway id="j"/>${tasks("a", "c", "z")}
+       <boundaryEvent id="x" attachedToRef="a" cancelActivity="false"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent>`,
+      "s -> f\nf -> m\nf -y-> m\nm -> a\na -> j\nx -> c\nc -> j\nj -> z\nz -> e",
+    );
+    expect(one.start().done("a").active).toEqual(["a"]);
+    expect(one.comes("x#2").active).toEqual(["a", "c"]);
+    expect(one.done("a").active).toEqual(["c"]);
+    expect(one.done("c").active).toEqual(["z", "z"]);
+  });
+
+  test("an inclusive join does not wait for a boundary event that has occurred for the last time", async () => {
+    const one = await bench(
+      `<parallelGateway id="f"/><exclusiveGateway id="m"/><inclusiveGateway id="j"/><endEvent id="e2"/>${tasks("a", "c", "z")}
+       <boundaryEvent id="x" attachedToRef="a" cancelActivity="false"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent>`,
+      "s -> f\nf -> m\nf -y-> m\nm -> a\na -> j\nx -> c\nc -> e2\nx -w-> j\nj -> z\nz -> e",
+    );
+    one.start().done("a").comes("x#2");
+    expect(one.active).toEqual(["a", "c", "z"]);
+  });
+
   test("an inclusive join in a loop does not wait for tokens that must pass it first", async () => {
     const one = await bench(
       `<inclusiveGateway id="j"/><exclusiveGateway id="x"/>${tasks("a")}`,

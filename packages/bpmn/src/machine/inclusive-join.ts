@@ -1,4 +1,5 @@
-import type { Expression, GatewayElement, Process } from "../model/process.ts";
+import { type Expression, type GatewayElement, isEvent, type Process } from "../model/process.ts";
+import { hostElement } from "./catch-events.ts";
 import { removeToken } from "./gateways.ts";
 import type { Incident, Role, Row } from "./state.ts";
 import { addRow, childrenOf, PLAIN } from "./state-rows.ts";
@@ -73,11 +74,25 @@ function gatewayOf(process: Process, id: string): GatewayElement | null {
   return element !== undefined && "activation" in element ? element : null;
 }
 
-/** The elements of a scope that hold tokens: active elements and joins. */
+/**
+ * The elements of a scope that hold tokens: active elements and joins. Also non-interrupting boundary events that are still open:
+ * each can add a token while its activity keeps its own.
+ */
 function positionsIn(state: WorkingState, scope: Row, role: ScopeRole): ReadonlySet<string> {
   const positions = new Set(Object.keys(role.joins));
-  for (const child of childrenOf(state, scope)) positions.add(child.element);
+  for (const child of childrenOf(state, scope)) {
+    positions.add(child.element);
+    for (const id of hostElement(state, child)?.boundaries ?? []) if (mayAddToken(state, child, id)) positions.add(id);
+  }
   return positions;
+}
+
+function mayAddToken(state: WorkingState, host: Row, id: string): boolean {
+  const event = state.process.elements.get(id);
+  if (event === undefined || !isEvent(event) || event.isInterrupting) return false;
+  // Escalations have no subscription. The others are open as long as they have one.
+  if (event.triggers.some(({ kind }) => kind === "escalation")) return true;
+  return [...(state.owned.get(host.id) ?? [])].some((location) => state.subscriptions.get(location)?.element === id);
 }
 
 /**
