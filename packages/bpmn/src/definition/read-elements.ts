@@ -56,6 +56,8 @@ const TASKS: ReadonlySet<string> = new Set<TaskType>([
   "receiveTask",
 ]);
 
+const CATCHING: ReadonlySet<string> = new Set(["startEvent", "intermediateCatchEvent", "boundaryEvent"]);
+
 /** Reads one flow node. Null, with a problem, if its type is not supported. */
 export function elementOf(context: ReadContext, model: Model, connections: Connections): Element | null {
   const tag = tagOf(model);
@@ -325,7 +327,9 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
     }
     case "escalationEventDefinition": {
       const escalation = modelIn(definition, "escalationRef");
-      return { kind: "escalation", code: textIn(escalation, "escalationCode") ?? escalation?.id ?? null };
+      const catches = CATCHING.has(tagOf(event));
+      const code = textIn(escalation, "escalationCode");
+      return { kind: "escalation", code: catches ? code : (code ?? escalation?.id ?? null) };
     }
     case "conditionalEventDefinition": {
       const condition = expressionIn(definition, "condition");

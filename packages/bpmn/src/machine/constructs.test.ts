@@ -5,7 +5,8 @@ import { MachineBench } from "../testing/machine-bench.ts";
 /** One test for each construct, as the text of the standard has it. */
 
 async function bench(inside: string, flowText: string, beside = ""): Promise<MachineBench> {
-  return await MachineBench.of(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`, beside));
+  const end = `${flowText}${inside}`.match(/> e|"e"/) ? '<endEvent id="e"/>' : "";
+  return await MachineBench.of(documentOf(`<startEvent id="s"/>${end}${inside}${flows(flowText)}`, beside));
 }
 
 const MESSAGES = '<message id="m1" name="one"/><message id="m2" name="two"/>';
@@ -117,6 +118,30 @@ describe("ends", () => {
   });
 });
 
+describe("escalations in event sub-processes", () => {
+  const handler = `<subProcess id="h" triggeredByEvent="true"><startEvent id="hs" isInterrupting="false">${escalation()}</startEvent>
+    <endEvent id="he">${escalation("X1")}</endEvent>${flows("hs -> he")}</subProcess>`;
+
+  test("a non-interrupting event sub-process does not catch the escalation that it throws again", async () => {
+    const one = await bench(`<endEvent id="t">${escalation("X1")}</endEvent>${handler}`, "s -> t", ESCALATIONS);
+    expect(one.start().ending).toMatchObject({ kind: "completed" });
+    expect(one.state.completed).toMatchObject({ t: 1, hs: 1, he: 1, h: 1 });
+  });
+
+  test("an escalation that an event sub-process throws again reaches the boundary event around its scope", async () => {
+    const inside = `<subProcess id="p1"><startEvent id="i"/><endEvent id="t">${escalation("X1")}</endEvent>${handler}${flows("i -> t")}</subProcess>
+      <boundaryEvent id="x" attachedToRef="p1">${escalation("X1")}</boundaryEvent><userTask id="a"/>`;
+    expect((await bench(inside, "s -> p1\nx -> a", ESCALATIONS)).start().active).toEqual(["a"]);
+  });
+
+  test("a catching escalation event whose escalation has no code catches every escalation", async () => {
+    const inside = `<subProcess id="p1"><startEvent id="i"/><endEvent id="t">${escalation("X1")}</endEvent>${flows("i -> t")}</subProcess>
+      <boundaryEvent id="x" attachedToRef="p1">${escalation("X0")}</boundaryEvent><userTask id="a"/>`;
+    const one = await bench(inside, "s -> p1\nx -> a", `${ESCALATIONS}<escalation id="X0" name="any"/>`);
+    expect(one.start().active).toEqual(["a"]);
+  });
+});
+
 describe("multi-instance details", () => {
   const multi = (inside: string, attributes = ""): string =>
     `<multiInstanceLoopCharacteristics ${attributes}>${inside}</multiInstanceLoopCharacteristics>`;
@@ -216,6 +241,14 @@ describe("compensation", () => {
     one.done("b");
     expect(one.ending).toBe(null);
     expect(one.done("undoa").ending).toMatchObject({ kind: "completed" });
+  });
+
+  test("an event that throws compensation is counted once, if it waits and if it does not", async () => {
+    for (const waits of [true, false]) {
+      const thrown = `<intermediateThrowEvent id="t">${compensate(`waitForCompletion="${waits}"`)}</intermediateThrowEvent>`;
+      const one = await bench(thrown, "s -> t\nt -> e");
+      expect(one.start().state.completed).toMatchObject({ t: 1, e: 1 });
+    }
   });
 
   test("compensation of an activity that has not completed does nothing", async () => {

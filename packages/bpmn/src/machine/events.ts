@@ -55,7 +55,6 @@ function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigge
       followLink(state, row, event, trigger.name);
       return false;
     case "compensation":
-      if (trigger.waits) countCompletion(state, event.id);
       startCompensation(state, row, trigger);
       return false;
     case "cancel":

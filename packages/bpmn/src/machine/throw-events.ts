@@ -58,17 +58,21 @@ function deliverTo(
  * catch-all.
  */
 function findCatcher(state: WorkingState, from: Row, thrown: Thrown): Catcher | null {
+  let inner: Row | null = null;
   for (const row of selfAndAncestors(state, from)) {
-    const found = eventSubProcessCatcher(state, row, from, thrown) ?? boundaryCatcher(state, row, thrown);
+    const found = eventSubProcessCatcher(state, row, inner, thrown) ?? boundaryCatcher(state, row, thrown);
     if (found !== null) return found;
+    inner = row;
   }
   return null;
 }
 
-function eventSubProcessCatcher(state: WorkingState, row: Row, from: Row, thrown: Thrown): Catcher | null {
-  if (row === from || row.role.kind !== "scope" || row.role.interruptedBy !== null) return null;
+/** `inner` is the child of the scope that the event comes from. An event sub-process does not catch its own event again. */
+function eventSubProcessCatcher(state: WorkingState, row: Row, inner: Row | null, thrown: Thrown): Catcher | null {
+  if (inner === null || row.role.kind !== "scope" || row.role.interruptedBy !== null) return null;
   const graph = state.process.scopes.get(row.id === ROOT ? state.process.id : row.element);
-  const starts = (graph?.eventSubProcesses ?? []).flatMap((id) => startEventsOf(state, id));
+  const others = (graph?.eventSubProcesses ?? []).filter((id) => id !== inner?.element);
+  const starts = others.flatMap((id) => startEventsOf(state, id));
   const event = mostSpecific(starts, thrown);
   return event === null ? null : { kind: "eventSubProcess", row, event };
 }
