@@ -19,7 +19,13 @@ import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
 import type { Deployment, DeploymentState, DeploymentView } from "./deployment/deployments.ts";
-import { conditionalStart, START_OPTIONS, type StartProcessOptions, startRequest } from "./deployment/start-process.ts";
+import {
+  chosenStart,
+  conditionalStart,
+  START_OPTIONS,
+  type StartProcessOptions,
+  startRequest,
+} from "./deployment/start-process.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import { FORMS, type Forms } from "./human/forms.ts";
 import { type HumanTasks, humanTasks } from "./human/human-tasks.ts";
@@ -246,7 +252,8 @@ export class Bpmn {
     const options = readOptions(START_OPTIONS, startOptions);
     const found = await this.#definitions.startable(process, options.version ?? null);
     const isPlain = (found.process.scopes.get(process)?.starts.length ?? 0) > 0;
-    const element = isPlain ? null : conditionalStart(found.process, this.#evaluate, variables);
+    const chosen = options.at === undefined ? null : chosenStart(found.process, options.at);
+    const element = chosen ?? (isPlain ? null : conditionalStart(found.process, this.#evaluate, variables));
     if (!isPlain && element === null) {
       throw new PawlError(
         "PROCESS_STATE",

@@ -59,7 +59,7 @@ describe("expressions of a deployed model", () => {
     ) => `<startEvent id="${id}s"/><userTask id="${id}u" pawl:assignee="=1 +" pawl:dueDate="soon"/>
       <boundaryEvent id="${id}t" attachedToRef="${id}u"><timerEventDefinition><timeDuration>=duration(</timeDuration></timerEventDefinition></boundaryEvent>
       <scriptTask id="${id}f" pawl:resultVariable="r"><extensionElements><pawl:script expression="=2 *"/><pawl:ioMapping><pawl:input source="=a b" target="x"/></pawl:ioMapping></extensionElements></scriptTask>
-      <sequenceFlow id="${id}x" sourceRef="${id}s" targetRef="gone"/>`;
+      ${flows(`${id}s -> ${id}u\n${id}u -> ${id}f`)}<sequenceFlow id="${id}x" sourceRef="${id}f" targetRef="gone"/>`;
     const second = `<process id="q" isExecutable="true">${inside("q")}</process>`;
     const found = await problemsIn(documentOf(inside("p"), second));
     expect(found.map(({ element }) => element).sort()).toEqual(

@@ -1,4 +1,5 @@
 import {
+  type ActivityElement,
   type Element,
   type EventElement,
   type Flow,
@@ -9,6 +10,7 @@ import {
   type Process,
 } from "../model/process.ts";
 import { parseTimer } from "../model/timer.ts";
+import { checkReachable } from "./check-reachable.ts";
 import type { Problems } from "./problem.ts";
 
 /** Finds everything in a process that cannot be executed, or not as drawn. */
@@ -25,7 +27,8 @@ export function checkProcess(process: Process, problems: Problems): void {
       found(element, "a parallel multiple start event cannot start a process; use an event-based gateway");
     }
   }
-  if (!canStart(process)) problems.add(process.id, null, "the process cannot start; add a start event");
+  if (canStart(process)) checkReachable(process, problems);
+  else problems.add(process.id, null, "the process cannot start; add a start event");
 }
 
 type Found = (element: Element, text: string) => void;
@@ -51,9 +54,12 @@ function checkDefault(element: Element, found: Found): void {
     found(element, "its default flow is not one of its outgoing flows; correct it");
 }
 
-function checkActivity(element: Element, found: Found): void {
+function checkActivity(element: ActivityElement, found: Found): void {
   if (element.type === "callActivity" && element.called.text === "") {
     found(element, "the call activity has no calledElement; add one");
+  }
+  for (const name of ["startQuantity", "completionQuantity"] as const) {
+    if (!(element[name] >= 1)) found(element, `${name} is ${element[name]}; it must be at least 1`);
   }
   if (element.type === "eventSubProcess" && element.incoming.length + element.outgoing.length > 0) {
     found(element, "an event sub-process cannot have flows; remove them");

@@ -54,8 +54,6 @@ describe("elements without an id", () => {
   });
 
   test("twenty thousand elements of one name without ids are read", async () => {
-    expect(
-      await idsOf(`<startEvent id="s"/><subProcess id="p1">${"<task/>".repeat(20_000)}</subProcess>`),
-    ).toHaveLength(20_002);
+    expect(await idsOf(`<subProcess id="p1">${"<task/>".repeat(20_000)}</subProcess>`)).toHaveLength(20_001);
   });
 });

@@ -232,7 +232,10 @@ function loopOf(context: ReadContext, activity: Model): MultiInstance | Standard
   const loop = modelIn(activity, "loopCharacteristics");
   if (loop === null) return null;
   if (loop.$type === "bpmn:StandardLoopCharacteristics") {
-    const maximum = Number(textIn(loop, "loopMaximum") ?? Number.NaN);
+    const limit = textIn(loop, "loopMaximum");
+    const maximum = Number(limit ?? Number.NaN);
+    if (limit !== null && !(Number.isInteger(maximum) && maximum >= 1))
+      addProblem(context, activity, `loopMaximum is ${limit}; it must be an integer of at least 1`);
     return {
       kind: "standard",
       testBefore: flagIn(loop, "testBefore"),

@@ -98,23 +98,35 @@ export function definitionWorkflow(startInstance: StartInstance) {
         }
         if (start === undefined) return Loop.continue({ ...watch, listens: got.value === LISTENING });
         const { variables = {} } = (got.value ?? {}) as Partial<MessageValue>;
-        const id = `${ctx.runId} ${watch.startedCount + 1}`;
-        await round.step("begin", () =>
-          startInstance(definition, id, { element: start.element, variables }).then(() => undefined),
-        );
-        return Loop.continue(afterStart(watch, start, Number(got.key)));
+        const begun = sameSignal(definition, start);
+        for (const [i, { element }] of begun.entries()) {
+          const id = `${ctx.runId} ${watch.startedCount + 1 + i}`;
+          await round.step("begin", () => startInstance(definition, id, { element, variables }).then(() => undefined));
+        }
+        return Loop.continue(afterStart(watch, start, { index: Number(got.key), begun: begun.length }));
       },
     });
   });
 }
 
-function afterStart(watch: WatchState, { trigger }: Start, index: number): WatchState {
+/** All starts of one signal: it is a broadcast, so each of them begins an instance. The run receives it once. */
+function sameSignal({ starts }: Definition, start: Start): readonly Start[] {
+  if (start.trigger.kind !== "signal") return [start];
+  const { name } = start.trigger;
+  return starts.filter(({ trigger }) => trigger.kind === "signal" && trigger.name.text === name.text);
+}
+
+function afterStart(
+  watch: WatchState,
+  { trigger }: Start,
+  { index, begun }: { readonly index: number; readonly begun: number },
+): WatchState {
   const was = watch.due[index] ?? null;
   const timer = trigger.kind === "timer" ? parseTimer(trigger.timer, trigger.value.text) : null;
   const next = timer === null || was === null ? null : nextDue(timer, was);
   return {
     ...watch,
-    startedCount: watch.startedCount + 1,
+    startedCount: watch.startedCount + begun,
     due: watch.due.map((each, i) => (i === index ? next : each)),
   };
 }

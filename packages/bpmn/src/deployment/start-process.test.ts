@@ -64,6 +64,49 @@ describe.each(STORES)("starts of processes, on the store '%s'", (_name, openStor
     expect((await bpmn.find({ businessKey: "nails" })).items.map(({ id }) => id)).toEqual([run.id]);
   });
 
+  test("a process with several plain start events starts at the first one, or at the one that the caller chooses", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const { bpmn } = await open();
+    const tasks = '<task id="a"/><task id="b"/><task id="c"/>';
+    const model = `<startEvent id="web"/><startEvent id="shop"/>${tasks}${flows("web -> a\nshop -> b\na -> c\nb -> c")}`;
+    await bpmn.deploy(documentOf(model));
+    const elementsOf = async (at?: string): Promise<readonly string[]> => {
+      const run = await bpmn.start("p", {}, at === undefined ? {} : { at });
+      await ended(world, run);
+      return (await bpmn.view(run.id)).completedNodes.map(({ element }) => element);
+    };
+    expect(await elementsOf()).toEqual(["web", "a", "c"]);
+    expect(await elementsOf("shop")).toEqual(["shop", "b", "c"]);
+    for (const at of ["a", "none", ""]) {
+      const rejected = bpmn.start("p", {}, { at });
+      await expect(rejected).rejects.toMatchObject({
+        code: "OPTION_INVALID",
+        message: expect.stringContaining("it has web, shop"),
+      });
+    }
+  });
+
+  test("two start events of one signal start two instances", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const { bpmn } = await open();
+    const event = (id: string) =>
+      `<startEvent id="${id}"><signalEventDefinition signalRef="S"/></startEvent><task id="t${id}"/>`;
+    const inside = `${event("a")}${event("b")}${flows("a -> ta\nb -> tb")}`;
+    await bpmn.deploy(documentOf(inside, '<signal id="S" name="closed"/>'));
+    await world.settle();
+    for (let count = 1; count <= 2; count += 1) {
+      await bpmn.signal("closed");
+      await world.settle();
+      const { items } = await bpmn.find({ process: "p" });
+      const begun = await Promise.all(items.map(async ({ id }) => (await bpmn.view(id)).completedNodes[0]?.element));
+      expect(begun.sort()).toEqual(
+        Array.from({ length: count }, () => ["a", "b"])
+          .flat()
+          .sort(),
+      );
+    }
+  });
+
   test("the first event after an instantiating gateway starts an instance, and a parallel one waits for the others", async () => {
     const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
     const { bpmn, engine } = await open();

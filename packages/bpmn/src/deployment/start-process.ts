@@ -10,6 +10,8 @@ export interface StartProcessOptions {
   readonly version?: number;
   readonly id?: string;
   readonly tags?: readonly string[];
+  /** The id of the start event. Default: the first one of the model that has no trigger. */
+  readonly at?: string;
   /** The business's name of the instance, such as an order number. Called instances get the same one. */
   readonly businessKey?: string;
   /** Rejects a second instance of the process with the same business key, as long as this one is retained. */
@@ -19,6 +21,7 @@ export interface StartProcessOptions {
 export const START_OPTIONS = optionTable<StartProcessOptions>("start", {
   version: kinds.integer(1),
   id: kinds.newRunId,
+  at: kinds.text,
   tags: kinds.tags,
   businessKey: kinds.text,
   unique: kinds.flag,
@@ -28,7 +31,7 @@ export const START_OPTIONS = optionTable<StartProcessOptions>("start", {
 export function startRequest(
   process: Process,
   input: ProcessInput,
-  { version: _, businessKey, unique = false, tags = [], ...rest }: StartProcessOptions,
+  { version: _, at: __, businessKey, unique = false, tags = [], ...rest }: StartProcessOptions,
 ): { readonly input: ProcessInput; readonly options: StartOptions } {
   if (businessKey === undefined) {
     if (unique) throw new PawlError("OPTION_INVALID", "unique needs a businessKey");
@@ -45,6 +48,15 @@ export function startRequest(
   }
   const id = uniqueRunId(process.id, businessKey);
   return { input: { ...input, businessKey }, options: { ...options, id, onConflict: "fail" } };
+}
+
+/** Returns the start event that the caller chose. Throws `OPTION_INVALID` if the process has no such start event without a trigger. */
+export function chosenStart(process: Process, at: string): string {
+  const starts = process.scopes.get(process.id)?.starts ?? [];
+  const events = starts.filter((id) => process.elements.get(id)?.type === "startEvent");
+  if (events.includes(at)) return at;
+  const known = events.length === 0 ? "it has none" : `it has ${events.join(", ")}`;
+  throw new PawlError("OPTION_INVALID", `process ${process.id} has no plain start event ${at}; ${known}`);
 }
 
 /** The start event of a process whose condition the variables meet. Null if there is none. */

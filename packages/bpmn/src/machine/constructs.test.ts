@@ -30,9 +30,14 @@ describe("flows", () => {
     expect(one.ending).toMatchObject({ kind: "completed" });
   });
 
-  test("all plain start events start, and a scope without start events starts at elements without incoming flows", async () => {
-    const one = await bench('<startEvent id="s2"/><userTask id="a"/><userTask id="b"/>', "s -> a\ns2 -> b");
-    expect(one.start().active).toEqual(["a", "b"]);
+  test("an instance starts at one plain start event, the first of the model unless another one is chosen", async () => {
+    const model = ['<startEvent id="s2"/><userTask id="a"/><userTask id="b"/>', "s -> a\ns2 -> b"] as const;
+    expect((await bench(...model)).start().active).toEqual(["a"]);
+    const startedBy = { element: "s2", variables: {} };
+    expect((await bench(...model)).happens({ kind: "started", variables: {}, startedBy }).active).toEqual(["b"]);
+  });
+
+  test("a scope without start events starts at each element without incoming flows", async () => {
     const two = await bench(
       '<subProcess id="p1"><userTask id="a"/><userTask id="b"/></subProcess>',
       "s -> p1\np1 -> e",

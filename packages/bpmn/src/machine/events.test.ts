@@ -3,7 +3,8 @@ import { documentOf, flows } from "../testing/document.ts";
 import { MachineBench } from "../testing/machine-bench.ts";
 
 async function bench(inside: string, flowText: string, beside = ""): Promise<MachineBench> {
-  return await MachineBench.of(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`, beside));
+  const end = `${flowText}${inside}`.match(/> e|"e"/) ? '<endEvent id="e"/>' : "";
+  return await MachineBench.of(documentOf(`<startEvent id="s"/>${end}${inside}${flows(flowText)}`, beside));
 }
 
 const timer = (kind: string, text: string): string =>
@@ -112,7 +113,7 @@ describe("signals", () => {
   });
 
   test("an instance does not receive its own signal twice", async () => {
-    const one = await bench(`${throwing}<userTask id="w"/>${catching}`, "s -> c\nc -> e", SIGNAL);
+    const one = await bench(catching, "s -> c\nc -> e", SIGNAL);
     one.start();
     one.happens({ kind: "ownSignal", location: one.locationOf("c") });
     expect(one.active).toContain("c");

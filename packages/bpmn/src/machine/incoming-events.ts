@@ -40,7 +40,7 @@ function start(state: WorkingState, { variables, startedBy }: Extract<MachineEve
   const root = addRow(state, { parent: 0, element: process.id, role: scopeRole(), variables: { ...variables } });
   openScope(state, root, process.id);
   if (startedBy === null) {
-    enterStarts(state, root, process.scopes.get(process.id)?.starts ?? []);
+    enterStarts(state, root, defaultStarts(process));
   } else {
     enqueue(state, { kind: "enter", element: startedBy.element, scope: root.id, result: startedBy.variables });
     for (const element of otherGatewayTargets(process, startedBy.element)) {
@@ -48,6 +48,12 @@ function start(state: WorkingState, { variables, startedBy }: Extract<MachineEve
     }
   }
   if (root.pending === 0) enqueue(state, { kind: "check", row: ROOT });
+}
+
+/** The first start event of the model, because an instance starts at one. Without start events, every start element. */
+function defaultStarts({ scopes, elements, id }: Process): readonly string[] {
+  const starts = scopes.get(id)?.starts ?? [];
+  return elements.get(starts[0] ?? "")?.type === "startEvent" ? starts.slice(0, 1) : starts;
 }
 
 /** The other events after a gateway whose first event started the instance. */
