@@ -206,6 +206,20 @@ describe("free names", () => {
   });
 });
 
+test("instance of ignores the allowed values of a type, and declared types do not", () => {
+  const type =
+    '<itemDefinition name="tByte"><typeRef>number</typeRef><allowedValues><text>[0..255]</text></allowedValues></itemDefinition>';
+  const model = readDecisions(
+    definitions(
+      type +
+        decision("a", literal('[256 instance of tByte, "x" instance of tByte]')) +
+        decision("b", literal("256"), "tByte"),
+    ),
+  );
+  expect(decide(model, "a", {}).value).toEqual([true, false]);
+  expect(decide(model, "b", {}).value).toBe(null);
+});
+
 describe("problems of a model", () => {
   test("a model is rejected with all its problems, each with element and line", () => {
     const broken = definitions(

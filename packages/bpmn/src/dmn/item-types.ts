@@ -26,30 +26,48 @@ function itemType(item: ItemDefinition, types: NamedTypes): NamedType {
   const inner = item.type?.kind === "name" ? item.type.name : null;
   return {
     isCollection: item.isCollection || (inner !== null && (types(inner)?.isCollection ?? false)),
-    holds: (value) => holds(item, value, types, 0),
+    holds: (value) => holds(item, value, { types, ignoresConstraints: false }, 0),
+    isShaped: (value) => holds(item, value, { types, ignoresConstraints: true }, 0),
     adjust: (value) => value,
   };
 }
 
-function holds(item: ItemDefinition, value: FeelValue, types: NamedTypes, depth: number): boolean {
-  if (value === null) return true;
-  if (depth > DEPTH_MAX) return false;
-  if (item.constraint !== null && !meetsTests(value, item.constraint, types)) return false;
-  if (!item.isCollection) return holdsOne(item, value, types, depth);
-  return isList(value) && value.every((part) => part === null || holdsOne(item, part, types, depth));
+interface Test {
+  readonly types: NamedTypes;
+  readonly ignoresConstraints: boolean;
 }
 
-function holdsOne(item: ItemDefinition, value: FeelValue, types: NamedTypes, depth: number): boolean {
-  if (item.allowedValues !== null && !meetsAllowed(value, item.allowedValues, types)) return false;
+function holds(item: ItemDefinition, value: FeelValue, test: Test, depth: number): boolean {
+  if (value === null) return true;
+  if (depth > DEPTH_MAX) return false;
+  const { types, ignoresConstraints } = test;
+  if (item.constraint !== null && !ignoresConstraints && !meetsTests(value, item.constraint, types)) return false;
+  if (!item.isCollection) return holdsOne(item, value, test, depth);
+  return isList(value) && value.every((part) => part === null || holdsOne(item, part, test, depth));
+}
+
+function holdsOne(item: ItemDefinition, value: FeelValue, test: Test, depth: number): boolean {
+  const { types, ignoresConstraints } = test;
+  if (item.allowedValues !== null && !ignoresConstraints && !meetsAllowed(value, item.allowedValues, types))
+    return false;
   if (item.isFunction) return isKind(value, "function");
-  if (item.components.length === 0) return item.type === null || conforms(value, item.type, types);
+  if (item.components.length === 0) return item.type === null || conforms(value, item.type, namesOf(test));
   return (
     isContext(value) &&
     item.components.every((component) => {
       const entry = entryOf(value, component.name);
-      return entry !== undefined && holds(component, entry, types, depth + 1);
+      return entry !== undefined && holds(component, entry, test, depth + 1);
     })
   );
+}
+
+/** The named types, without their constraints if the test ignores them. */
+function namesOf({ types, ignoresConstraints }: Test): NamedTypes {
+  if (!ignoresConstraints) return types;
+  return (name) => {
+    const found = types(name);
+    return found === undefined ? undefined : { ...found, holds: found.isShaped };
+  };
 }
 
 /** If the value is a list although the item is not a collection, each of its items must be allowed. */

@@ -1,17 +1,14 @@
-import { between, epochDays, instant, timeNanos } from "./temporal.ts";
+import { between, clockNanos, epochDays, instant, localNanos, timeNanos } from "./temporal.ts";
 import {
   entryOf,
   type FeelContext,
-  type FeelDateTime,
   type FeelRange,
   type FeelTime,
   type FeelValue,
   isContext,
   isKind,
   isList,
-  KIND,
   kindOf,
-  type Zone,
 } from "./value.ts";
 
 /** Null if the kinds differ and neither value is null. */
@@ -77,8 +74,9 @@ function orderOfText(left: string, right: string): number {
   return (a[at]?.codePointAt(0) ?? 0) - (b[at]?.codePointAt(0) ?? -1);
 }
 
-/** Whether the range contains the value. Null if they are not comparable. */
+/** Whether the range contains the value. Null if they are not comparable, or if a bound of the range is unknown. */
 export function within(value: FeelValue, range: FeelRange): boolean | null {
+  if (range.hasUnknownBound === true) return null;
   const low = range.start === null ? 1 : order(value, range.start);
   const high = range.end === null ? -1 : order(value, range.end);
   if (low === null || high === null) return null;
@@ -86,22 +84,20 @@ export function within(value: FeelValue, range: FeelRange): boolean | null {
   return (low > 0 || (low === 0 && range.startIncluded)) && (high < 0 || (high === 0 && range.endIncluded));
 }
 
-/** The function `is`: the same kind and the same fields, zone included. */
+/** The function `is`: the same kind, the same clock and the same offset from UTC, whatever names the zone. */
 export function identical(left: FeelValue, right: FeelValue): boolean {
-  if (isKind(left, "time") && isKind(right, "time"))
-    return timeNanos(left) === timeNanos(right) && sameZone(left, right);
+  if (isKind(left, "time") && isKind(right, "time")) {
+    return (
+      isZoned(left) === isZoned(right) && clockNanos(left) === clockNanos(right) && timeNanos(left) === timeNanos(right)
+    );
+  }
   if (isKind(left, "date and time") && isKind(right, "date and time")) {
-    return instant(left) === instant(right) && sameZone(left, right);
+    const isSameClock = isZoned(left.time) === isZoned(right.time) && localNanos(left) === localNanos(right);
+    return isSameClock && instant(left) === instant(right);
   }
   return kindOf(left) === kindOf(right) && equal(left, right) === true;
 }
 
-function sameZone(left: FeelTime | FeelDateTime, right: FeelTime | FeelDateTime): boolean {
-  const [a, b] = [zoneOf(left), zoneOf(right)];
-  if (a === null || b === null) return a === b;
-  return a.kind === "offset" ? b.kind === "offset" && a.seconds === b.seconds : b.kind === "region" && a.id === b.id;
-}
-
-function zoneOf(value: FeelTime | FeelDateTime): Zone | null {
-  return value[KIND] === "time" ? value.zone : value.time.zone;
+function isZoned({ zone }: FeelTime): boolean {
+  return zone !== null;
 }

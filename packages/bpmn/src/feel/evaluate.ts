@@ -246,9 +246,11 @@ function contextValue(
 function rangeValue(node: Extract<Node, { readonly kind: "range" }>, scope: Scope, run: Evaluation): FeelValue {
   const [start, end] = [evaluate(node.start, scope, run), evaluate(node.end, scope, run)];
   if (start === null && end === null) return run.warn("range has no bounds");
-  const isOrdered = start === null || end === null || order(start, end) !== null;
-  if (!isOrdered) return run.warn(`range bounds are not comparable: ${kindOf(start)} and ${kindOf(end)}`);
-  return rangeOf(start, end, { start: node.startIncluded, end: node.endIncluded });
+  const ordered = start === null || end === null ? 0 : order(start, end);
+  if (ordered === null) return run.warn(`range bounds are not comparable: ${kindOf(start)} and ${kindOf(end)}`);
+  if (ordered > 0) return run.warn("the start of the range is greater than its end");
+  const range = rangeOf(start, end, { start: node.startIncluded, end: node.endIncluded });
+  return start === null || end === null ? { ...range, hasUnknownBound: true } : range;
 }
 
 function functionOf(

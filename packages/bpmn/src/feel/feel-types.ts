@@ -6,8 +6,10 @@ export type NamedTypes = (name: string) => NamedType | undefined;
 
 export interface NamedType {
   readonly isCollection: boolean;
-  /** Whether the value has this type. Never called with null. */
+  /** Whether the value has this type and meets its constraints. Never called with null. */
   readonly holds: (value: FeelValue) => boolean;
+  /** Whether the value has this type, whatever values its constraints allow. */
+  readonly isShaped: (value: FeelValue) => boolean;
   /** Converts the parts of the value to their types. */
   readonly adjust: (value: FeelValue) => FeelValue;
 }
@@ -38,7 +40,12 @@ export function kindNamed(name: string): FeelKind | null {
 /** Null is an instance of `Null` only. */
 export function isInstance(value: FeelValue, type: FeelType, named: NamedTypes): boolean {
   if (type.kind === "name" && type.name === "Null") return value === null;
-  return value !== null && conforms(value, type, named);
+  // `instance of` tests the type, and not the allowed values.
+  const shapes: NamedTypes = (name) => {
+    const found = named(name);
+    return found === undefined ? undefined : { ...found, holds: found.isShaped };
+  };
+  return value !== null && conforms(value, type, shapes);
 }
 
 /** Whether the value conforms to the type. Null conforms to every type. */

@@ -20,12 +20,12 @@ export function epochDays(date: FeelDate): number {
   return daysOf(date.year, date.month, date.day);
 }
 
-function clockNanos(time: FeelTime): bigint {
+export function clockNanos(time: FeelTime): bigint {
   return BigInt(time.hour * 3600 + time.minute * 60 + time.second) * NANOS + BigInt(time.nano);
 }
 
 /** Nanoseconds since 1970 in local time. */
-function localNanos({ date, time }: FeelDateTime): bigint {
+export function localNanos({ date, time }: FeelDateTime): bigint {
   return BigInt(epochDays(date)) * DAY_NANOS + clockNanos(time);
 }
 

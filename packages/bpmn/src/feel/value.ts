@@ -49,6 +49,8 @@ export interface FeelRange {
   /** Null if the range has no upper bound. */
   readonly end: FeelValue;
   readonly endIncluded: boolean;
+  /** Whether an expression for a bound was null, which is not the same as a range without that bound, such as `(< 5)`. */
+  readonly hasUnknownBound?: true;
 }
 
 export interface FeelParameter {

@@ -35,7 +35,10 @@ export const STRING_FUNCTIONS = [
   signature("extract(string: string, pattern: string)", ([text, by], run) =>
     extract(text as string, by as string, run),
   ),
-  signature("string join(list: list, delimiter?: string?, prefix?: string?, suffix?: string?)", (args, run) => {
+  signature("string join(list: list, delimiter?: string?)", ([list, delimiter], run) =>
+    join(list as FeelList, delimiter as string | null, { prefix: "", suffix: "" }, run),
+  ),
+  signature("string join(list: list, delimiter: string?, prefix: string?, suffix: string?)", (args, run) => {
     const [list, delimiter, prefix, suffix] = args as [FeelList, string | null, string | null, string | null];
     return join(list, delimiter, { prefix: prefix ?? "", suffix: suffix ?? "" }, run);
   }),

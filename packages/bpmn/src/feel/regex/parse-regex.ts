@@ -23,7 +23,7 @@ class RegexReader {
   #depth = 0;
 
   constructor(text: string, flags: RegexFlags) {
-    this.#chars = [...text];
+    this.#chars = flags.spaced ? withoutSpaces(text) : [...text];
     this.#flags = flags;
   }
 
@@ -42,7 +42,6 @@ class RegexReader {
   }
 
   #peek(): string | undefined {
-    if (this.#flags.spaced) while (/^\s$/.test(this.#chars[this.#at] ?? "")) this.#at += 1;
     return this.#chars[this.#at];
   }
 
@@ -105,7 +104,7 @@ class RegexReader {
       case "(":
         return this.#group();
       case "[":
-        return this.#char(this.#class());
+        return { kind: "char", accepts: this.#class() };
       case ".":
         return this.#flags.dotAll ? this.#char(() => true) : this.#char((point) => point !== 10 && point !== 13);
       case "^":
@@ -190,7 +189,9 @@ class RegexReader {
         if (this.#next() !== "]") throw new RegexSyntaxError("a class must end after a subtraction");
         break;
       }
-      sets.push(this.#member(char));
+      // Case is ignored for each member, and not for their complement: `[^q]` does not match Q.
+      const member = this.#member(char);
+      sets.push(this.#flags.ignoreCase ? ignoringCase(member) : member);
     }
     this.#depth -= 1;
     const has: CharSet = (point) => sets.some((set) => set(point)) !== isNegated;
@@ -201,6 +202,7 @@ class RegexReader {
   #member(char: string): CharSet {
     if (char === "[") throw new RegexSyntaxError("[ must be escaped in a class");
     const low = char === "\\" ? this.#next() : char;
+    if (char === "\\" && /[0-9]/.test(low)) throw new RegexSyntaxError("a class cannot contain a back reference");
     const isSet = char === "\\" && SINGLE[low] === undefined && /[a-zA-Z]/.test(low);
     if (isSet) return this.#escaped(low);
     const from = char === "\\" ? (SINGLE[low] ?? low) : low;
@@ -223,4 +225,19 @@ function pointOf(char: string): number {
 function is(char: string): CharSet {
   const wanted = pointOf(char);
   return (point) => point === wanted;
+}
+
+/** The pattern without white space, except in character classes. */
+function withoutSpaces(text: string): readonly string[] {
+  const kept: string[] = [];
+  let classes = 0;
+  let isEscaped = false;
+  for (const char of text) {
+    if (classes === 0 && /^\s$/.test(char)) continue;
+    if (!isEscaped && char === "[") classes += 1;
+    if (!isEscaped && char === "]") classes = Math.max(0, classes - 1);
+    isEscaped = !isEscaped && char === "\\";
+    kept.push(char);
+  }
+  return kept;
 }
