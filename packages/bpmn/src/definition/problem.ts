@@ -1,7 +1,7 @@
 import { PawlError } from "pawl";
 import type { Process } from "../model/process.ts";
 
-/** A problem that prevents a model from being deployed. */
+/** A problem that prevents a model from being deployed, or a warning that does not. */
 export interface Problem {
   /** The id of the element. Null if it has none. */
   readonly element: string | null;
@@ -14,6 +14,8 @@ export interface Problem {
 export interface InspectedModel {
   readonly processes: readonly Process[];
   readonly problems: Problems;
+  /** Flaws that change no execution. */
+  readonly warnings: readonly Problem[];
 }
 
 const SHOWN_MAX = 20;

@@ -47,8 +47,13 @@ export async function inspectBpmn(xml: string | Uint8Array): Promise<InspectedMo
   const problems = new Problems();
   const { lines, scripts } = surveyDocument(tree, problems);
   const { rootElement, warnings } = await parseDocument(text, tree);
-  for (const warning of warnings) reportLostContent(warning, scripts, problems);
   const roots = isModel(rootElement) ? modelsIn(rootElement, "rootElements") : [];
+  const harmless = new Problems();
+  const used = executedBy(roots);
+  for (const warning of warnings) {
+    const isHarmless = warning.value !== undefined && !changesExecution(warning, used);
+    reportLostContent(warning, scripts, isHarmless ? harmless : problems);
+  }
   const globals = roots.filter(({ $type }) => $type.startsWith("bpmn:Global"));
   const context: ReadContext = {
     problems,
@@ -61,8 +66,31 @@ export async function inspectBpmn(xml: string | Uint8Array): Promise<InspectedMo
   const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(context, model));
   if (processes.length === 0) problems.add(null, null, "the document has no process; add one");
   for (const process of processes) if (process.isExecutable) checkProcess(process, problems);
-  return { processes, problems };
+  return { processes, problems, warnings: harmless.all };
 }
+
+/** Everything that the executable processes contain or refer to. */
+function executedBy(roots: readonly Model[]): ReadonlySet<unknown> {
+  const used = new Set<unknown>();
+  const waiting: unknown[] = roots.filter((root) => root.$type === "bpmn:Process" && flagIn(root, "isExecutable"));
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== "object" || value === null || used.has(value)) continue;
+    used.add(value);
+    waiting.push(...Object.values(value).filter((each) => each !== undefined));
+  }
+  return used;
+}
+
+/** References that the machine does not follow: those of diagrams, and messages of operations in other documents. */
+const UNUSED_REFERENCES = /^bpmndi:|^bpmn:(?:inMessageRef|outMessageRef)$/;
+
+/** Whether a reference that was not found belongs to something that is executed. */
+function changesExecution({ property = "", element }: ModdleWarning, used: ReadonlySet<unknown>): boolean {
+  return !UNUSED_REFERENCES.test(property) && (element === undefined || used.has(element));
+}
+
+/** The namespaces of BPMN and its diagrams. The `id` of an element of another namespace is not an id of the model. */
+const OMG = /^http:\/\/www\.omg\.org\/spec\/(?:BPMN|DD)\//;
 
 /** Reads what bpmn-moddle does not provide: line numbers, scripts of global tasks, and the extension namespaces in use. */
 function surveyDocument(tree: XmlElement, problems: Problems) {
@@ -71,7 +99,7 @@ function surveyDocument(tree: XmlElement, problems: Problems) {
   const used = new Set<string>();
   const waiting: XmlElement[] = [tree];
   for (let element = waiting.pop(); element !== undefined; element = waiting.pop()) {
-    const id = element.attributes.get("id");
+    const id = OMG.test(element.namespace) ? element.attributes.get("id") : undefined;
     if (id === "") problems.add(null, element.line, `the id of the ${element.name} is empty; remove it, or give one`);
     if (id !== undefined && lines.has(id)) problems.add(id, element.line, "duplicate id; ids must be unique");
     if (id !== undefined && !lines.has(id)) lines.set(id, element.line);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
 import { checkExpressions, type FlawOf } from "../definition/check-expressions.ts";
-import { type InspectedModel, modelInvalid } from "../definition/problem.ts";
+import { type InspectedModel, modelInvalid, type Problem } from "../definition/problem.ts";
 import { inspectBpmn } from "../definition/read-bpmn.ts";
 import { type Graph, inspectGraph } from "../definition/read-graph.ts";
 import type { Variables } from "../machine/state.ts";
@@ -29,6 +29,8 @@ export interface Deployed {
   readonly version: number;
   /** False if the latest version already had the same model. */
   readonly isNew: boolean;
+  /** Flaws of the document that change no execution, such as a diagram of an element that is gone. Omitted if there are none. */
+  readonly warnings?: readonly Problem[];
 }
 
 export interface DeployOptions {
@@ -100,7 +102,7 @@ export class Definitions {
     source: string | Uint8Array | Graph,
     { state = "published" }: DeployOptions,
   ): Promise<readonly Deployed[]> {
-    const { processes, problems, stored } = await readSource(source);
+    const { processes, problems, warnings, stored } = await readSource(source);
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
     for (const process of runnable) checkExpressions(process, this.#parts.flawOf, problems);
     problems.check(stored.kind === "graph" ? "the graph" : "the model");
@@ -110,7 +112,7 @@ export class Definitions {
     }
     const deployed: Deployed[] = [];
     for (const process of runnable) deployed.push(await this.#deployOne(process, stored, state));
-    return deployed;
+    return warnings.length === 0 ? deployed : deployed.map((each) => ({ ...each, warnings }));
   }
 
   /** Returns a version, or the latest published one if `version` is null. Loads it from the store if necessary. */
