@@ -193,8 +193,9 @@ describe.skipIf(!HAS_SERVER)("Redis stores", () => {
     mine.watch((hint) => hints.push(["mine", hint]));
     theirs.watch((hint) => hints.push(["theirs", hint]));
     await mine.commit([create("r"), create("s")]);
-    await vi.waitFor(() => expect(hints).toEqual([["theirs", { runIds: ["r", "s"] }]]), PATIENT_WAIT);
-    await mine.commit(Array.from({ length: 101 }, (_, index) => create(`many${index}`)));
+    const started = { runIds: ["r", "s"], owners: [null, null], ended: [] };
+    await vi.waitFor(() => expect(hints).toEqual([["theirs", started]]), PATIENT_WAIT);
+    await mine.commit(Array.from({ length: 1_001 }, (_, index) => create(`many${index}`)));
     await vi.waitFor(() => expect(hints[1]).toEqual(["theirs", { runIds: null }]), PATIENT_WAIT);
     expect(hints.length).toBe(2);
   });

@@ -20,6 +20,12 @@ interface Script {
   readonly sha: string;
 }
 
+/** Ids of runs that became ready, each group after its owner, and ids of runs that ended. The script encodes an empty list as `{}`. */
+export type HintMessage = readonly [
+  woken: readonly (readonly [owner: string | false, ...runIds: string[]])[] | object,
+  ended: readonly string[] | object,
+];
+
 /** One partition of a store. */
 interface Partition {
   readonly index: number;
@@ -80,13 +86,13 @@ export class RedisConnection {
     return this.#withStoreErrors(() => this.#send(["GET", key], key));
   }
 
-  /** Calls back with the ids of runs that other stores may have changed. Null means any run. */
-  async listen(onHint: (runIds: readonly string[] | null) => void): Promise<void> {
+  /** Calls back with the runs that other stores changed. Null means any run. */
+  async listen(onHint: (changes: HintMessage | null) => void): Promise<void> {
     this.#client.onReady(() => onHint(null));
     await this.#withStoreErrors(() =>
       this.#client.subscribe(`${this.#prefix}:hints`, (message) => {
         if (message.startsWith(this.#origin)) return;
-        onHint(JSON.parse(message.slice(ORIGIN_LENGTH)) as readonly string[] | null);
+        onHint(JSON.parse(message.slice(ORIGIN_LENGTH)) as HintMessage | null);
       }),
     );
   }

@@ -197,7 +197,8 @@ export class PartitionedStore implements Store {
 
   async #sweep(): Promise<void> {
     const wakes: readonly Wake[] = await this.#messages.sweep();
-    if (wakes.length > 0) this.#notify({ runIds: wakes.map(({ runId }) => runId) });
+    if (wakes.length === 0) return;
+    this.#notify({ runIds: wakes.map(({ runId }) => runId), owners: wakes.map(({ owner }) => owner), ended: [] });
   }
 
   #notify(hint: Hint): void {

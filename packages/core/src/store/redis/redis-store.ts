@@ -14,7 +14,7 @@ import type {
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import { type RedisConnection, SilenceGuard } from "./connection.ts";
+import { type HintMessage, type RedisConnection, SilenceGuard } from "./connection.ts";
 import {
   type CommitReply,
   type DeliveryReply,
@@ -100,7 +100,7 @@ export class RedisStore implements Store {
       await this.#parts.check();
       checkServer(String(await connection.command("INFO")), this.#parts.allow);
       await this.#timed(this.#read("time", []));
-      await connection.listen((runIds) => this.#notify(runIds));
+      await connection.listen((changes) => this.#notify(changes === null ? { runIds: null } : hintOf(changes)));
     } catch (error) {
       await this.close();
       throw error;
@@ -259,8 +259,7 @@ export class RedisStore implements Store {
     await connection?.close();
   }
 
-  #notify(runIds: readonly string[] | null): void {
-    const hint = { runIds: runIds === null ? null : runIds.map(fromWire) };
+  #notify(hint: Hint): void {
     for (const listener of [...this.#listeners]) listener(hint);
   }
 
@@ -288,6 +287,15 @@ export class RedisStore implements Store {
     if (this.#parts.clock === "server") this.#clock?.onServerTime((values as readonly [number])[0]);
     return values;
   }
+}
+
+function hintOf([woken, ended]: HintMessage): Hint {
+  const groups = Array.isArray(woken) ? woken : [];
+  return {
+    runIds: groups.flatMap(([, ...runIds]) => runIds.map(fromWire)),
+    owners: groups.flatMap(([owner, ...runIds]) => runIds.map(() => (owner === false ? null : fromWire(owner)))),
+    ended: Array.isArray(ended) ? ended.map(fromWire) : [],
+  };
 }
 
 function ownedOf(reply: OwnedReply): readonly OwnedRun[] {

@@ -114,11 +114,8 @@ function read.journal_change()
     }
 end
 
-local hinted, is_hinted = {}, {}
-local function hint(id)
-  if not is_hinted[id] then hinted[#hinted + 1] = id end
-  is_hinted[id] = true
-end
+-- Runs that ended, and runs that a worker may have to claim later.
+local ended, changed = {}, {}
 
 local NONE = {}
 
@@ -131,13 +128,13 @@ function read.append()
     t.trim, t.taken, t.inbox, t.not_before, t.undo, t.documents =
       read.ranges(), list(), num_or_null(), num_or_null(), text_or_null(), read.documents()
   end
-  if t.state then hint(t.run_id) end
+  if t.state and is_terminal(t.state.status) then ended[#ended + 1] = t.run_id end
   return apply_append(t)
 end
 
 function read.create()
   local run = read.run()
-  hint(run.id)
+  if not run.owner then changed[#changed + 1] = run.id end
   return apply_create(run, read.history())
 end
 
@@ -146,7 +143,8 @@ function read.control()
     run_id = arg(), epoch = num(), control_id = arg(), undo = text_or_null(), journal = read.journal_change(),
     state = read.state(), posts = read.posts(),
   }
-  hint(t.run_id)
+  local list = t.state and is_terminal(t.state.status) and ended or changed
+  list[#list + 1] = t.run_id
   return apply_control(t)
 end
 
@@ -162,13 +160,31 @@ function read.changes()
   return APPLIED
 end
 
-local HINTED_MAX = 100
+local HINTED_MAX = 1000
 
--- Publishes a hint for other processes: the runs that may have changed, or null if there are more than HINTED_MAX.
+-- Groups runs by owner, because there are few owners. A run without an owner has the owner false.
+local function grouped()
+  local groups, by_owner = {}, {}
+  local function add(owner, id)
+    local group = by_owner[owner]
+    if not group then
+      group = { owner }
+      by_owner[owner] = group
+      groups[#groups + 1] = group
+    end
+    group[#group + 1] = id
+  end
+  for _, id in ipairs(wake_order) do add(wakes[id][2], id) end
+  for _, id in ipairs(changed) do if not wakes[id] then add(false, id) end end
+  return groups
+end
+
+-- Publishes a hint for other processes: the runs that became ready, and the runs that ended. Null if they are more than HINTED_MAX.
 local function publish_hint()
-  for _, id in ipairs(wake_order) do hint(id) end
-  if #hinted == 0 then return end
-  call('PUBLISH', P .. ':hints', ARGV[3] .. (#hinted > HINTED_MAX and 'null' or cjson.encode(hinted)))
+  local count = #wake_order + #changed + #ended
+  if count == 0 then return end
+  local text = count > HINTED_MAX and 'null' or cjson.encode({ grouped(), ended })
+  call('PUBLISH', P .. ':hints', ARGV[3] .. text)
 end
 
 local function woken()
