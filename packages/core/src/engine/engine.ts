@@ -162,7 +162,7 @@ export class Engine {
     try {
       const run = newRun(this.#config, this.#codec, declared, input, options, slot && this.#worker.id);
       if (run.owner !== null && slot !== null) pendingStart = this.#worker.pendingStarts.add(run, slot);
-      const outcome = await this.#submitOp({ kind: "start", run });
+      const outcome = await this.#submitStart(run);
       if (outcome.kind === "exists") {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
@@ -175,6 +175,18 @@ export class Engine {
     } finally {
       slot?.release();
       if (pendingStart !== null) this.#worker.pendingStarts.end(pendingStart);
+    }
+  }
+
+  async #submitStart(run: NewRun): Promise<OutcomeOf<Extract<Op, { kind: "start" }>>> {
+    if (run.owner === null) this.#runs.starting(run.id);
+    let isStarted = false;
+    try {
+      const outcome = await this.#submitOp({ kind: "start", run } as const);
+      isStarted = outcome.kind !== "exists";
+      return outcome;
+    } finally {
+      if (!isStarted) this.#runs.startFailed(run.id);
     }
   }
 

@@ -45,6 +45,8 @@ type OnRunEnd = (end: RunEnd | null) => void;
 
 /** The maximum number of runs that are read per poll. 100 reads keep the event loop busy for a few ms. */
 const POLL_RUNS_MAX = 100;
+/** How many runs that this process started are remembered until their results are requested. */
+const STARTED_MAX = 10_000;
 const JOURNAL_PAGE = 500;
 
 const LIST_QUERY = optionTable<Partial<ListQuery>>("list", {
@@ -64,6 +66,13 @@ export class Runs {
   readonly #parts: RunsParts;
   readonly #calls: RunCalls;
   readonly #waiters = new Map<string, SmallSet<OnRunEnd>>();
+  /**
+   * Runs that this process started for another one, and that neither a hint nor a call of this process has concerned since. Their ends
+   * are still to come, so a result waits without a read. If the hint of an end is lost, the poll reads the run.
+   */
+  readonly #started = new Set<string>();
+  /** Whether the store has sent a hint. Not every store does. */
+  #hasHints = false;
   /** Each aborts a read in progress. `close` calls them, because the store may never reply. */
   readonly #aborts = new Set<() => void>();
   #unwatch: (() => void) | null = null;
@@ -89,9 +98,12 @@ export class Runs {
   /** Starts to receive hints and to poll, for runs that end in other processes. */
   watch(): void {
     this.#unwatch = this.#parts.store.watch((hint) => {
+      this.#hasHints = true;
       const runIds = hintedRuns(hint);
-      if (runIds === null) this.#checkAll(Number.POSITIVE_INFINITY);
-      else for (const runId of runIds) this.#checkRun(runId);
+      if (runIds === null) {
+        this.#started.clear();
+        this.#checkAll(Number.POSITIVE_INFINITY);
+      } else for (const runId of runIds) this.#checkRun(runId);
     });
     const poll = (): void => {
       const { clock, pollMs } = this.#parts;
@@ -117,10 +129,26 @@ export class Runs {
 
   /** This process committed the end of a run. */
   ended(runId: string, end: RunEnd): void {
+    this.#started.delete(runId);
     const waiters = this.#waiters.get(runId);
     if (waiters === undefined) return;
     this.#waiters.delete(runId);
     for (const onEnd of membersOf(waiters)) onEnd(end);
+  }
+
+  /** Call this before a start is sent, because the run may end before the reply. `startFailed` revokes it. */
+  starting(runId: string): void {
+    if (this.#hasHints) this.#started.add(runId);
+    if (this.#started.size <= STARTED_MAX) return;
+    for (const oldest of this.#started) {
+      this.#started.delete(oldest);
+      return;
+    }
+  }
+
+  /** The run existed already, or it is not known whether it was started. */
+  startFailed(runId: string): void {
+    this.#started.delete(runId);
   }
 
   handle<Output>(id: string): RunHandle<Output> {
@@ -128,6 +156,7 @@ export class Runs {
   }
 
   async get(runId: string): Promise<RunSummary | null> {
+    this.#started.delete(runId);
     const run = await this.#read((reader) => reader.get(runId));
     return run === null ? null : this.#summary(run);
   }
@@ -172,7 +201,8 @@ export class Runs {
     for (;;) {
       limit?.throwIfStopped();
       const localEnd = this.#nextEnd(runId, limit);
-      const run = this.#parts.isLocal(runId) ? null : await this.#existingUnlessStopped(runId, limit);
+      const isOpen = this.#started.delete(runId) || this.#parts.isLocal(runId);
+      const run = isOpen ? null : await this.#existingUnlessStopped(runId, limit);
       const end =
         run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await localEnd;
       if (end !== null) return this.#output(runId, end);
@@ -234,6 +264,7 @@ export class Runs {
 
   /** Makes the waiters of a run read it. False if the run has none or is local. */
   #checkRun(runId: string): boolean {
+    this.#started.delete(runId);
     const waiters = this.#waiters.get(runId);
     if (waiters === undefined || this.#parts.isLocal(runId)) return false;
     this.#waiters.delete(runId);
@@ -257,6 +288,7 @@ export class Runs {
   }
 
   async #existing(runId: string): Promise<Run> {
+    this.#started.delete(runId);
     const run = await this.#read((reader) => reader.get(runId));
     if (run === null) throw runNotFound(runId);
     return run;
