@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { workflow } from "../index.ts";
+import { type Ctx, workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
@@ -46,20 +46,83 @@ describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
     expect(ran).toEqual(["reserve"]);
   });
 
-  it("retry starts a failed child again and waits for the new one", async () => {
+  it("retry of a run that failed with an AggregateError goes back to the failed steps that it contains", async () => {
     const cluster = await create(onTestFinished);
+    const ran: string[] = [];
     let broken = true;
-    const child = workflow("child", async (ctx) => {
-      if (broken) throw new Error("broken");
-      return await ctx.step("work", () => "worked");
+    const attempt = (ctx: Ctx, name: string, message = `${name} is down`) =>
+      ctx.step(
+        name,
+        () => {
+          ran.push(name);
+          if (broken) throw new Error(message);
+          return name;
+        },
+        { retry: false },
+      );
+    const any = workflow("any", async (ctx) => {
+      await attempt(ctx, "handled", "b is down").catch(() => undefined);
+      return await Promise.any(["a", "b"].map((name) => attempt(ctx, name)));
     });
-    const parent = workflow("parent", async (ctx) => await ctx.child(child, undefined));
-    const engine = await cluster.engine({ workflows: [child, parent] });
-    const run = await engine.start(parent, undefined, { id: "r" });
-    await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    const settled = workflow("settled", async (ctx) => {
+      const results = await Promise.allSettled(["c", "d"].map((name) => attempt(ctx, name, "the same")));
+      const failures = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+      if (failures.length > 0) throw new Error("some failed", { cause: new AggregateError(failures, "two failures") });
+      return results.map(({ status }) => status);
+    });
+    const engine = await cluster.engine({ workflows: [any, settled] });
+    const runs = [await engine.start(any, undefined, { id: "a" }), await engine.start(settled, undefined, { id: "s" })];
+    for (const run of runs) await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
     broken = false;
-    await engine.retry("r");
-    expect(await cluster.finish(engine.run("r"))).toBe("worked");
+    ran.length = 0;
+    expect(await engine.retry("a")).toMatchObject({ records: 2 });
+    expect(await cluster.finish(engine.run("a"))).toBe("a");
+    expect(await engine.retry("s")).toMatchObject({ records: 2 });
+    expect(await cluster.finish(engine.run("s"))).toEqual(["fulfilled", "fulfilled"]);
+    expect(ran).toEqual(["a", "c", "d"]);
+  });
+
+  it("retry resumes a cancelled run and its cancelled children where they stopped", async () => {
+    const cluster = await create(onTestFinished);
+    const ran: string[] = [];
+    const child = workflow("child", async (ctx) => {
+      await ctx.step("pack", () => ran.push("pack"));
+      return (await ctx.listen<string>("packed")).value;
+    });
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("reserve", () => ran.push("reserve"));
+      return [await ctx.child(child, undefined), await ctx.step("ship", () => ran.push("ship"))];
+    });
+    const engine = await cluster.engine({ workflows: [order, child] });
+    const run = await engine.start(order, undefined, { id: "r" });
+    const early = await engine.start(order, undefined, { id: "early", delay: "1 hour" });
+    await cluster.world.settle();
+    for (const { id } of [run, early]) await engine.cancel(id, "by mistake");
+    await cluster.world.advance("1 s");
+    expect([await run.status(), await engine.run("r//child").status()]).toEqual(["cancelled", "cancelled"]);
+    expect(await engine.retry("r", { by: "ann" })).toMatchObject({ reopened: ["r//child"] });
+    await engine.retry("early");
+    await cluster.world.advance("1 s");
+    const children = await engine.list({ workflow: "child" });
+    for (const { id } of children.items) await engine.send(id, "packed", "yes");
+    for (const id of ["r", "early"]) expect(await cluster.finish(engine.run(id))).toEqual(["yes", expect.any(Number)]);
+    expect(ran.sort()).toEqual(["pack", "pack", "reserve", "reserve", "ship", "ship"]);
+  });
+
+  it("retry rejects a cancelled run whose steps were rolled back", async () => {
+    const cluster = await create(onTestFinished);
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("book", () => 1, { rollback: () => undefined });
+      await ctx.listen("go");
+    });
+    const engine = await cluster.engine({ workflows: [order] });
+    await engine.start(order, undefined, { id: "r" });
+    await cluster.world.settle();
+    await engine.cancel("r");
+    await cluster.world.advance("1 s");
+    expect(await engine.run("r").status()).toBe("cancelled");
+    await expect(engine.retry("r")).rejects.toMatchObject({ code: "STEP_UNDONE" });
+    await expect(engine.resume("r")).rejects.toMatchObject({ code: "RUN_ENDED" });
   });
 
   it("retry rejects a run that has not failed, a missing run and a compensated run", async () => {

@@ -22,7 +22,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     const run = await engine.start(three, undefined);
     expect(await cluster.result(run)).toBe("abc");
     const rewound = await run.rewind("b", { by: "ann", why: "b was wrong" });
-    expect(rewound).toEqual({ records: 2, children: [], messages: 0 });
+    expect(rewound).toEqual({ records: 2, children: [], reopened: [], messages: 0 });
     expect(await cluster.result(run)).toBe("abcbc");
     const journal = await run.journal();
     expect(journal.map(({ seq, location }) => `${seq} ${location}`)).toEqual(["1 a", "2 ~", "3 b", "4 c"]);

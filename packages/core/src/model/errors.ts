@@ -45,8 +45,8 @@ export const ERRORS = {
   },
   RUN_NOT_FAILED: {
     status: 409,
-    means: "Only a failed run can be retried.",
-    fix: "Rewind the run to the record from which it should continue.",
+    means: "Only a failed or cancelled run can be retried.",
+    fix: "Resume a paused run. Rewind a completed run to the record from which it should continue.",
   },
   RUN_UNDOING: {
     status: 409,

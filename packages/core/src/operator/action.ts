@@ -38,6 +38,8 @@ export interface Rewound {
   readonly records: number;
   /** Ids of the children that the dropped records started. */
   readonly children: readonly string[];
+  /** Ids of the children that a retry reopened at their failure. The run waits for them again. */
+  readonly reopened: readonly string[];
   /** The number of messages and events that were returned to the inbox. */
   readonly messages: number;
 }

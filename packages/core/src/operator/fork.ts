@@ -7,11 +7,12 @@ import type { NewRun, Run } from "../model/run.ts";
 import { checkSchema } from "../model/schema.ts";
 import type { RunHistory } from "../model/transition.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
+import { awaitedChildren } from "../rules/awaited-children.ts";
 import { cutBefore } from "../rules/cut-journal.ts";
 import type { OriginOf } from "../runner/operator-records.ts";
 import { ACT_KINDS, type ActOptions, actionId, actionRecord, type WholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
-import { actionTime, awaitedChildren, cutOf, endsOf, undoAfter } from "./rewind.ts";
+import { actionTime, cutOf, endsOf, undoAfter } from "./rewind.ts";
 
 export interface ForkOptions extends Omit<ActOptions, "id"> {
   /** The id of the new run. A repeated call with the same id, run and record returns the existing fork. Default: a new id. */

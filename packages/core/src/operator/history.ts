@@ -6,6 +6,7 @@ import type { OperatorActionKind } from "../model/operator-action.ts";
 import { kinds, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { NewRecord } from "../model/record.ts";
 import { isTerminal, type Run } from "../model/run.ts";
+import { awaitedChildren } from "../rules/awaited-children.ts";
 import type { Cut } from "../rules/cut-journal.ts";
 import { failurePayload } from "../runner/failure-payload.ts";
 import {
@@ -31,15 +32,14 @@ import {
   planMigration,
 } from "./migrate.ts";
 import { planRestart, RESTART_OPTIONS, type RestartOptions } from "./restart.ts";
+import { isBeingCancelled, planRetry } from "./retry.ts";
 import {
   actionTime,
-  awaitedChildren,
   cancelPosts,
   cutOf,
   endsOf,
   keptActions,
   messagesIn,
-  retryCut,
   seenOf,
   startedIn,
   undoAfter,
@@ -84,13 +84,23 @@ export class History {
 
   async retry(runId: string, given: RewindOptions | undefined): Promise<Rewound> {
     const options = readOptions(REWIND_OPTIONS, given);
-    return await this.act(runId, { kind: "retry", target: "failure" }, options, (loaded, id) => {
-      const { run, records } = loaded;
-      if (run.status !== "failed")
-        throw new PawlError("RUN_NOT_FAILED", `run ${run.id} is ${run.status}; only a failed run can be retried`);
-      const cut = retryCut(this.#parts.codec, run, records);
-      return this.#planCut("retry", loaded, cut, { id, target: "failure" }, options);
+    return await this.act(runId, { kind: "retry", target: "failure" }, options, async (loaded, id) => {
+      const { codec, worker } = this.#parts;
+      const parts = { codec, reader: worker.reader, load: (child: string) => this.#load(child) };
+      const { cut, reopened } = await planRetry(parts, loaded);
+      // Before this run: a repeated retry finds a child that was reopened and has ended since.
+      for (const child of reopened) await this.#reopenChild(child, { ...options, id });
+      return await this.#planCut("retry", loaded, cut, { id, target: "failure", reopened }, options);
     });
+  }
+
+  /** Retries a child with its parent. It may have been reopened by another call meanwhile. */
+  async #reopenChild(child: string, options: RewindOptions): Promise<void> {
+    try {
+      await this.retry(child, options);
+    } catch (error) {
+      if (!(error instanceof PawlError) || error.code !== "RUN_NOT_FAILED") throw error;
+    }
   }
 
   async fork<Output>(
@@ -179,7 +189,11 @@ export class History {
     kind: "rewind" | "retry",
     { run }: WholeRun,
     cut: Cut,
-    { id, target }: { readonly id: string; readonly target: string },
+    {
+      id,
+      target,
+      reopened = [],
+    }: { readonly id: string; readonly target: string; readonly reopened?: readonly string[] },
     options: RewindOptions,
   ): Promise<Planned<Rewound>> {
     const { codec, config, worker } = this.#parts;
@@ -187,11 +201,12 @@ export class History {
     const children = startedIn(cut.dropped);
     const messages = options.messages === "drop" ? [] : messagesIn(codec, cut.dropped);
     const { ends, open } = await endsOf(kind, worker.reader, awaitedChildren(cut.kept));
-    // An ended run receives nothing. If a child that is being cancelled ended before this commit, its end would be lost.
-    const openChild = isTerminal(run.status) ? open.find(({ parent }) => parent?.onClose === "cancel") : undefined;
-    if (openChild !== undefined) throw childOpen(kind, run.id, openChild.id);
+    // The end of a child that is being cancelled with the run would fail it again.
+    for (const child of isTerminal(run.status) ? open : [])
+      if (child.parent?.onClose === "cancel" && (await isBeingCancelled(worker.reader, child)))
+        throw childOpen(kind, run.id, child.id);
     const dropped = cut.dropped.filter((record) => record.kind !== "operator").length;
-    const result: Rewound = { records: dropped, children, messages: messages.length };
+    const result: Rewound = { records: dropped, children, reopened, messages: messages.length };
     const reason = new PawlError("RUN_CANCELLED", `parent run ${run.id} was rewound to before this run was started`);
     const earlier = keptActions(cut);
     const at = actionTime([...cut.kept, ...earlier], now);

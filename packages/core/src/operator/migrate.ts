@@ -2,12 +2,13 @@ import { PawlError } from "../model/errors.ts";
 import { kinds, optionTable } from "../model/option-check.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { isTerminal, type Run } from "../model/run.ts";
+import { awaitedChildren } from "../rules/awaited-children.ts";
 import { ProgramRegistry } from "../runner/program-registry.ts";
 import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import { ACT_KINDS, type ActOptions, actionRecord, type Planned, type WholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
 import { checkLoaded, type ReplayFinding } from "./replay-finding.ts";
-import { actionTime, awaitedChildren, endsOf } from "./rewind.ts";
+import { actionTime, endsOf } from "./rewind.ts";
 
 /** The location of each record in the target version, by its location in the journal. Null drops the record. */
 export type LocationMap = Readonly<Record<string, string | null>>;

@@ -10,11 +10,12 @@ import type { CodecHook } from "../model/payload.ts";
 import type { NewRecord } from "../model/record.ts";
 import { isTerminal, type NewRun, type Run } from "../model/run.ts";
 import type { RunState, Transition } from "../model/transition.ts";
+import { awaitedChildren } from "../rules/awaited-children.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import { callStore, openStore } from "../store/open-store.ts";
 import type { Loaded, Reader, Store } from "../store/store.ts";
 import { type WholeRun, wholeRun } from "./action.ts";
-import { awaitedChildren, endsOf } from "./rewind.ts";
+import { endsOf } from "./rewind.ts";
 import { type ExportedRun, exportedRun, exportValues, type RunExport, readExport, type Values } from "./run-export.ts";
 
 export interface MoveOptions {

@@ -1,10 +1,11 @@
 import { PawlError } from "../model/errors.ts";
-import type { Failure } from "../model/failure.ts";
-import { childEndId, childEndStatus, type InboxEntry } from "../model/inbox.ts";
+import { type Failure, toFailure } from "../model/failure.ts";
+import type { InboxEntry } from "../model/inbox.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, NewRecord } from "../model/record.ts";
-import { isTerminal, type Payload, type Run, type Undo } from "../model/run.ts";
+import type { Payload, Run, Undo } from "../model/run.ts";
 import type { Post } from "../model/transition.ts";
+import { type AwaitedChild, childEndEntry } from "../rules/awaited-children.ts";
 import { type Cut, type CutRefusal, cutAt, cutBefore } from "../rules/cut-journal.ts";
 import type { Loaded, Reader } from "../store/store.ts";
 import { withoutSeq } from "./action.ts";
@@ -57,30 +58,72 @@ function orThrow({ kind, runId, at }: CutRequest, cut: Cut | CutRefusal): Cut {
   }
 }
 
-/** Cuts before the record that made the run fail. If the journal has no such record, nothing is dropped. */
-export function retryCut(codec: Codec, run: Run, records: readonly JournalRecord[]): Cut {
-  const index = failingIndex(codec, run, records);
+/**
+ * Cuts before the record that made the run fail, and before the starts of `fresh` children, which must be started again. If the journal
+ * has no such record, nothing is dropped.
+ */
+export function retryCut(codec: Codec, run: Run, records: readonly JournalRecord[], fresh: ReadonlySet<string>): Cut {
+  const starts = records.findIndex(({ kind, detail }) => kind === "spawn" && detail !== null && fresh.has(detail));
+  const failing = failingIndex(codec, run, records);
+  const index = starts < 0 ? failing : Math.min(starts, failing);
   const at = records[index]?.location ?? "its end";
   return orThrow({ kind: "retry", runId: run.id, at }, cutBefore(records, index, null));
 }
 
+/**
+ * The index of the first record that made the run fail. Where the program stopped if there is none: a cancelled run has none. A stopped
+ * program received nothing after its `compensate` record, which repeats the failure.
+ */
 function failingIndex(codec: Codec, run: Run, records: readonly JournalRecord[]): number {
-  const failure = run.outcome === null ? null : (codec.decode(run.outcome, `the failure of run ${run.id}`) as Failure);
-  if (failure === null) return records.length;
-  const text = textOf(failure);
+  const stopIndex = records.findIndex(({ kind }) => kind === "compensate");
+  const end = stopIndex < 0 ? records.length : stopIndex;
+  const failure =
+    run.status !== "failed" || run.outcome === null
+      ? null
+      : (codec.decode(run.outcome, `the failure of run ${run.id}`) as Failure);
+  if (failure === null) return end;
   const isBranches = failure.code === "JOIN_FAILED" || failure.code === "RACE_FAILED";
   const startIndex = isBranches ? records.findLastIndex(({ kind }) => kind === "join" || kind === "race") : -1;
-  const failing = records.flatMap((record, index) => {
+  const failed = records.slice(0, end).flatMap((record, index) => {
     if (record.outcome !== "failed" || record.kind === "retry" || index < startIndex) return [];
     const { message } = codec.decode(record.payload, `the failure at ${record.location} of run ${run.id}`) as Failure;
-    return message !== "" && text.includes(message) ? [index] : [];
+    return message === "" ? [] : [{ index, message }];
   });
-  const index = isBranches ? failing[0] : failing.at(-1);
-  if (index === undefined) return records.length;
-  const child = records[index];
-  if (child?.kind !== "child") return index;
-  // The cut is before the start of a failed child, so that the child is started again.
-  return records.findIndex(({ kind, location }) => kind === "spawn" && `${location}/result` === child.location);
+  const contained = containedFailures(failure);
+  const matches = contained.length > 0 ? lastOfEach(failed, contained) : matching(failed, textOf(failure));
+  const index = isBranches || contained.length > 0 ? matches[0] : matches.at(-1);
+  return index ?? end;
+}
+
+interface FailedRecord {
+  readonly index: number;
+  readonly message: string;
+}
+
+function matching(failed: readonly FailedRecord[], text: string): readonly number[] {
+  return failed.flatMap(({ index, message }) => (text.includes(message) ? [index] : []));
+}
+
+/** For each failure, newest first, the last record with its message. Records before them were handled by the code. */
+function lastOfEach(failed: readonly FailedRecord[], failures: readonly Failure[]): readonly number[] {
+  const found = new Set<number>();
+  for (const failure of [...failures].reverse()) {
+    const index = matching(failed, textOf(failure)).findLast((each) => !found.has(each));
+    if (index !== undefined) found.add(index);
+  }
+  return [...found].sort((left, right) => left - right);
+}
+
+/** The failures in the `errors` of an AggregateError, also if it is the cause of another error. */
+function containedFailures(failure: Failure): readonly Failure[] {
+  const errors = failure.details?.errors;
+  if (failure.name === "AggregateError" && Array.isArray(errors))
+    return errors.flatMap((error: unknown) => {
+      const each = toFailure(error);
+      const contained = containedFailures(each);
+      return contained.length > 0 ? contained : [each];
+    });
+  return failure.cause === undefined ? [] : containedFailures(failure.cause);
 }
 
 function textOf(failure: Failure): string {
@@ -110,19 +153,11 @@ export function messagesIn(codec: Codec, records: readonly JournalRecord[]): rea
   return records.flatMap((record) => receivedEntries(codec, record));
 }
 
-/** Children that the kept records start, but whose end they do not contain. */
-export function awaitedChildren(kept: readonly JournalRecord[]): ReadonlyArray<{ location: string; child: string }> {
-  const received = new Set(kept.filter(({ kind }) => kind === "child").map(({ location }) => location));
-  return kept.flatMap(({ kind, location, detail }) =>
-    kind === "spawn" && detail !== null && !received.has(`${location}/result`) ? [{ location, child: detail }] : [],
-  );
-}
-
 /** Inbox entries for the children that have ended, because each end is delivered only once. And the children that are still open. */
 export async function endsOf(
   kind: CuttingKind | "migrate" | "export",
   reader: Reader,
-  children: ReadonlyArray<{ readonly location: string; readonly child: string }>,
+  children: readonly AwaitedChild[],
 ): Promise<{ readonly ends: readonly Entry[]; readonly open: readonly Run[] }> {
   const ends: Entry[] = [];
   const open: Run[] = [];
@@ -133,14 +168,9 @@ export async function endsOf(
         "CHILD_GONE",
         `cannot ${kind}: child ${child} was removed by retention, and the run would wait for it; ${kind === "fork" ? "fork at a record" : "rewind to"} before it was started`,
       );
-    if (!isTerminal(run.status)) {
-      open.push(run);
-      continue;
-    }
-    const { outcome: value, endedAt, undo } = run;
-    const status = childEndStatus(run.status, undo);
-    const fixed = { kind: "child", onTargetTerminated: "discard" } as const;
-    ends.push({ ...fixed, id: childEndId(location, child), name: location, value, status, at: endedAt ?? 0 });
+    const end = childEndEntry({ location, child }, run);
+    if (end === null) open.push(run);
+    else ends.push(end);
   }
   return { ends, open };
 }

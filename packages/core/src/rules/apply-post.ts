@@ -29,12 +29,14 @@ export function applyPost(batch: Batch, post: Post): PostAnswer {
     case "start":
       return batch.create(post.run, post.history) ? QUEUED : DUPLICATE;
     case "childEnd":
-      return postEntry(batch, post.to, childEntry(post));
+      // A child that was reopened ends again.
+      return postEntry(batch, post.to, childEntry(post), true);
     case "cancel":
       return postEntry(batch, post.to, cancelEntry(post));
     case "closeChildren":
       for (const child of batch.tables.runs.openChildren(post.of)) {
-        deliver(batch, child, cancelEntry({ ...post, id: `close:${post.of}` }));
+        // A child that was reopened with its parent is closed again.
+        deliver(batch, child, cancelEntry({ ...post, id: `close:${post.of}` }), child.status !== "compensating");
       }
       return QUEUED;
   }
@@ -54,11 +56,14 @@ function postMessage(batch: Batch, post: MessagePost): PostAnswer {
   return answer;
 }
 
-/** A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one. */
-function postEntry(batch: Batch, to: string, entry: Omit<InboxEntry, "n">): PostAnswer {
+/**
+ * A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one. `again` also adds an
+ * entry that the run has received before.
+ */
+function postEntry(batch: Batch, to: string, entry: Omit<InboxEntry, "n">, again = false): PostAnswer {
   const head = batch.tables.runs.head(to);
   if (head === null) return NOT_FOUND;
-  if (!isTerminal(head.status)) return deliver(batch, head, entry);
+  if (!isTerminal(head.status)) return deliver(batch, head, entry, again);
   if (batch.tables.inbox.knows(head, entry.kind, entry.id)) return DUPLICATE;
   return { kind: "targetTerminated", status: head.status };
 }

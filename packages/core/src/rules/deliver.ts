@@ -10,7 +10,7 @@ const DELIVERED: PostAnswer = { kind: "delivered", runs: 1 };
 
 /**
  * Adds an entry to the inbox of an open run. A run that waits for it becomes ready and is no waiter any more; a run that was already
- * due keeps its position. `again` also adds an entry that the run had and returned when it ended.
+ * due keeps its position. `again` also adds an entry that the run had and returned when it ended, or received before.
  */
 export function deliver(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">, again = false): PostAnswer {
   const { tables, now } = batch;

@@ -26,6 +26,8 @@ export interface SessionLoaderParts {
   readonly blockedSteps: BlockedSteps;
   /** Whether the runs of the claim that was just answered are certainly as the claim left them. */
   readonly isClaimCurrent: () => boolean;
+  /** Returns missed ends of children to the inbox of a reopened run. True if the run must be loaded again. */
+  readonly restoreMissedEnds: (loaded: Loaded) => Promise<boolean>;
   readonly events: WorkerEvents;
 }
 
@@ -258,6 +260,7 @@ export class SessionLoader {
     const hot = this.#parts.sessions.get(runId);
     try {
       const loaded = await this.#parts.config.store.load(runId, hot?.seq, hot?.inboxSeen);
+      if (hot === undefined && this.#isOurs(loaded) && (await this.#parts.restoreMissedEnds(loaded))) return;
       this.#finishLoad(runId, hot, loaded);
     } catch (error) {
       if (!(error instanceof StoreError)) {
@@ -273,6 +276,10 @@ export class SessionLoader {
     }
   }
 
+  #isOurs(loaded: Loaded | null): loaded is Loaded {
+    return loaded !== null && loaded.run.owner === this.#parts.worker && !isTerminal(loaded.run.status);
+  }
+
   #finishLoad(runId: string, hot: RunSession | undefined, loaded: Loaded | null): void {
     if (this.#staleLoads.delete(runId)) {
       this.reload(runId);
@@ -281,7 +288,7 @@ export class SessionLoader {
     const session = this.#parts.sessions.get(runId);
     // The answer to the append that ends the run decides. What was loaded may already contain that end.
     if (session !== undefined && session.endState !== null) return;
-    const ours = loaded !== null && loaded.run.owner === this.#parts.worker && !isTerminal(loaded.run.status);
+    const ours = this.#isOurs(loaded);
     if (session !== undefined && (!ours || loaded.run.epoch !== session.run.epoch)) {
       this.onAppendRefused(session, "fenced");
     } else if (session !== undefined && session === hot && ours) {

@@ -22,6 +22,7 @@ import { stopsEngine } from "../store/store-error.ts";
 import { BlockedSteps } from "./blocked-steps.ts";
 import { closeChild, startUndoRun } from "./child-undo.ts";
 import { ClaimedRuns } from "./claimed-runs.ts";
+import { type MissedEndsParts, restoreMissedEnds } from "./missed-ends.ts";
 import { SessionLoader } from "./session-loader.ts";
 import { SessionPool, type Slot } from "./session-pool.ts";
 import { type PendingStart, PendingStarts } from "./start-queue.ts";
@@ -114,6 +115,7 @@ export class Worker {
         config,
         blockedSteps: this.#blockedSteps,
         isClaimCurrent: () => this.#loop.isClaimCurrent,
+        restoreMissedEnds: (loaded) => restoreMissedEnds(this.#missedEndsParts(), loaded),
         events,
       },
       this.#sessionServices(codec, storeClock),
@@ -221,6 +223,11 @@ export class Worker {
         events,
       },
     );
+  }
+
+  #missedEndsParts(): MissedEndsParts {
+    const { store, world } = this.#config;
+    return { store, ops: this.coordinator, opId: () => world.random.id(store.now()) };
   }
 
   #sessionServices(codec: Codec, { hasPassed }: StoreClock): SessionServices {

@@ -246,6 +246,43 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
+    name: "a child that ends again after it was reopened notifies its parent again",
+    run: async (t) => {
+      await t.waiting("parent", { children: true });
+      await t.owned("child");
+      await t.applied(append("child", { state: completed(), posts: [childEnd("parent", "child")] }));
+      await t.applied(append("parent", { turn: 2, taken: [1], state: suspended({ children: true }, 1) }));
+      t.expect(await t.inboxIds("parent")).toEqual([]);
+      const reopened = { status: "reopened", at: T0, version: null, undo: "none" } as const;
+      await t.applied(control("child", { state: reopened }));
+      const [again] = await t.claim("w");
+      const end = append("child", {
+        epoch: again?.epoch ?? 0,
+        state: completed(),
+        posts: [childEnd("parent", "child")],
+      });
+      const { wakes } = await t.applied(end);
+      t.expect(wakes).toMatchObject([{ runId: "parent", owner: "w" }]);
+      t.expect((await t.inbox("parent")).map(({ n, id }) => [n, id])).toEqual([[2, "child:child:child"]]);
+      await t.answer(end);
+      t.expect(await t.inboxIds("parent")).toEqual(["child:child:child"]);
+    },
+  },
+  {
+    name: "a child that received the cancel of its parent's end before receives it again",
+    run: async (t) => {
+      await t.owned("p");
+      const parent = { runId: "p", location: "c", onClose: "cancel" } as const;
+      await t.applied({ kind: "create", run: newRun("c", { owner: "v", parent }) });
+      const close = { kind: "closeChildren", of: "p", reason: '"closed"', at: T0 } as const;
+      await t.applied(append("p", { records: [record(1)], posts: [close] }));
+      await t.applied(append("c", { taken: [1] }));
+      t.expect(await t.inboxIds("c")).toEqual([]);
+      await t.applied(append("p", { records: [record(2)], posts: [close] }));
+      t.expect((await t.inbox("c")).map(({ n, id }) => [n, id])).toEqual([[2, "close:p"]]);
+    },
+  },
+  {
     name: "a message, a child end and an event with one id are separate inbox entries",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"] });

@@ -280,7 +280,7 @@ local function is_awaited(h, e)
 end
 
 -- Adds an entry to the inbox of an open run. A run that waits for it becomes ready and is no waiter any more; a run that was already
--- due keeps its position. \`again\` also adds an entry that the run had and returned when it ended.
+-- due keeps its position. \`again\` also adds an entry that the run had and returned when it ended, or received before.
 function deliver_entry(h, e, again)
   local n = h[INBOX_LAST] + 1
   if not inbox.add(h, n, e) and not (again and inbox.restore(h, n, e)) then return { 'duplicate' } end
@@ -293,11 +293,12 @@ function deliver_entry(h, e, again)
   return { 'delivered', 1 }
 end
 
--- A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one.
+-- A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one. A child that was
+-- reopened ends again.
 local function post_entry(to, e)
   local h = runs.head(to)
   if not h then return { 'targetNotFound' } end
-  if not is_terminal(h[STATUS]) then return deliver_entry(h, e) end
+  if not is_terminal(h[STATUS]) then return deliver_entry(h, e, e[1] == 'child') end
   if inbox.knows(to, e[1], e[2]) then return { 'duplicate' } end
   return { 'targetTerminated', h[STATUS] }
 end
@@ -384,7 +385,9 @@ local function close_children(post)
   end
   for _, child in ipairs(runs.children(post.of)) do
     if child[ON_CLOSE] == 'cancel' and not is_terminal(child[STATUS]) then
-      deliver_entry(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
+      -- A child that was reopened with its parent is closed again.
+      local entry = { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' }
+      deliver_entry(child, entry, child[STATUS] ~= 'compensating')
     end
   end
   return { 'queued' }
