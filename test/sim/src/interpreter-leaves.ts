@@ -79,7 +79,14 @@ export async function runSelect(frame: Frame, node: SelectNode): Promise<unknown
   const { name, location } = placed(frame, node.name);
   let child: ChildHandle<unknown> | null = null;
   if (node.program !== null) {
-    child = await ctx.startChild(workflowOf(node.program), { p: node.program, g: 0 }, { name: `${name}.c` });
+    child = await ctx.startChild(
+      workflowOf(node.program),
+      { p: node.program, g: 0 },
+      {
+        name: `${name}.c`,
+        onParentClose: "cancel",
+      },
+    );
     execution.given.push(`${location}.c`);
   }
   const arms = {

@@ -102,13 +102,14 @@ describe.each(TEST_STORES)("children, on the store $name", ({ create }) => {
       "failed",
     ],
   ] as const)(
-    "an open child is cancelled when its parent %s, unless onParentClose is abandon",
+    "when a parent %s, its awaited children are cancelled, and its started children continue unless onParentClose is cancel",
     async (_, end, status) => {
       const cluster = await create(onTestFinished);
       const parent = workflow("parent", async (ctx: Ctx): Promise<string> => {
-        await ctx.startChild(slow, undefined, { name: "closed" });
-        await ctx.startChild(slow, undefined, { name: "left", onParentClose: "abandon" });
-        await ctx.listen("end");
+        await ctx.startChild(slow, undefined, { name: "closed", onParentClose: "cancel" });
+        await ctx.startChild(slow, undefined, { name: "left" });
+        const awaited = ctx.child(slow, undefined, { name: "awaited" });
+        await Promise.race([awaited, ctx.listen("end")]);
         return await end();
       });
       const engine = await cluster.engine({ workflows: [parent, slow] });
@@ -117,7 +118,7 @@ describe.each(TEST_STORES)("children, on the store $name", ({ create }) => {
       await run.send("end", null);
       await cluster.world.settle();
       expect(await run.status()).toBe(status);
-      expect(await engine.run("p//closed").status()).toBe("cancelled");
+      for (const name of ["closed", "awaited"]) expect(await engine.run(`p//${name}`).status()).toBe("cancelled");
       expect(await engine.run("p//left").status()).toBe("suspended");
       await cluster.world.advance("1 minute");
       expect(await cluster.result(engine.run("p//left"))).toBe("slow");

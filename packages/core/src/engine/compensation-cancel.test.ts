@@ -222,7 +222,7 @@ describe.each(TEST_STORES)("cancel of children with rollbacks, on the store $nam
         await ctx.listen("never");
       });
       const outer = workflow("outer", async (ctx) => {
-        await ctx.startChild(inner, undefined);
+        await ctx.startChild(inner, undefined, { onParentClose: "cancel" });
         await ctx.listen("never");
       });
       const workflows = [inner, outer];
@@ -270,8 +270,8 @@ describe.each(TEST_STORES)("cancel of children with rollbacks, on the store $nam
         if (attempt === 1) throw new Error("not yet");
       };
       await ctx.step("own", () => 1, { rollback: { run, retry: twice } });
-      await ctx.startChild(inner, true, { name: "failing" });
-      await ctx.startChild(inner, false, { name: "waiting" });
+      await ctx.startChild(inner, true, { name: "failing", onParentClose: "cancel" });
+      await ctx.startChild(inner, false, { name: "waiting", onParentClose: "cancel" });
       await ctx.sleep("30 s");
       throw new Error("outer");
     });

@@ -62,7 +62,7 @@ describe.each(TEST_STORES)("compensation with resources, on the store $name", ({
         await ctx.listen("never");
       });
       const outer = workflow("outer", async (ctx) => {
-        await ctx.startChild(inner, undefined);
+        await ctx.startChild(inner, undefined, { onParentClose: "cancel" });
         await ctx.sleep("1 s");
       });
       const workflows = [inner, outer];

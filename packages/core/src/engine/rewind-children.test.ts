@@ -39,7 +39,7 @@ describe.each(TEST_STORES)("rewinding an ended run, on the store $name", ({ crea
     });
     let isBroken = true;
     const parent = workflow("parent", async (ctx) => {
-      const child = await ctx.startChild(kid, undefined);
+      const child = await ctx.startChild(kid, undefined, { onParentClose: "cancel" });
       await ctx.sleep("1 s");
       const isEarly = await ctx.step("b", () => isBroken);
       return isEarly ? "early" : await child.result().catch((error: Error) => error.name);

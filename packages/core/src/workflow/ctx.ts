@@ -117,7 +117,7 @@ export type Selected<Arms> = {
 export interface ChildOptions {
   /** Name in the journal, and part of the child's id. Default: the workflow's name. */
   readonly name?: string;
-  /** What happens to the child when this run ends first. Default `cancel`. */
+  /** What happens to the child when this run ends first. Default: `cancel` of `ctx.child`, `abandon` of `ctx.startChild`. */
   readonly onParentClose?: ParentClosePolicy;
   readonly tags?: readonly string[];
 }

@@ -104,7 +104,7 @@ function family(reporter: BodyReporter, chained: Workflow<Inputs["chain"], RunOu
   return async (ctx, input) => {
     const bodies = new Bodies(reporter, ctx, input.salt);
     const collector = new OutputCollector();
-    const later = await ctx.startChild(chained, childInput(input, "c"), { name: "c" });
+    const later = await ctx.startChild(chained, childInput(input, "c"), { name: "c", onParentClose: "cancel" });
     const [own, a, b] = await Promise.all([
       bodies.step("own"),
       ctx.child(chained, childInput(input, "a"), { name: "a" }),
@@ -163,7 +163,7 @@ function doomed(reporter: BodyReporter, chained: Workflow<Inputs["chain"], RunOu
     const bodies = new Bodies(reporter, ctx, salt);
     const collector = new OutputCollector();
     const input = { salt: `${salt}-child`, steps: 3, fails: 0, napMs: napMs * 2, hopeless: false };
-    await ctx.startChild(chained, input, { name: "child" });
+    await ctx.startChild(chained, input, { name: "child", onParentClose: "cancel" });
     collector.did(await bodies.step("first"));
     await ctx.sleep(napMs);
     return collector.output();

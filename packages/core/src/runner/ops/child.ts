@@ -2,6 +2,7 @@ import { PawlError } from "../../model/errors.ts";
 import { toFailure } from "../../model/failure.ts";
 import { childRunId } from "../../model/names.ts";
 import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
+import type { ParentClosePolicy } from "../../model/run.ts";
 import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
@@ -39,12 +40,16 @@ const AWAITED_CHILD_OPTIONS = optionTable<AwaitedChildOptions>("child", {
   propagateFailure: kinds.flag,
 });
 
-/** Starts a child. Its id is a function of parent and location, so a start repeated after a crash is the same child. */
+/**
+ * Starts a child. Its id is a function of parent and location, so a start repeated after a crash is the same child. `onClose` is the
+ * default of `onParentClose`: a child that the code only starts is independent of it.
+ */
 export function startChild<Input, Output>(
   branch: Branch,
   workflow: WorkflowDeclaration<Input, Output>,
   input: Input,
   options?: ChildOptions,
+  onClose: ParentClosePolicy = "abandon",
 ): Promise<ChildHandle<Output>> {
   const { host, settings } = branch;
   let location = "";
@@ -52,7 +57,7 @@ export function startChild<Input, Output>(
     branch,
     (settle) => {
       const declared = checkDeclaration(workflow);
-      const { name = declared.name, onParentClose = "cancel", tags = [] } = readOptions(CHILD_OPTIONS, options);
+      const { name = declared.name, onParentClose = onClose, tags = [] } = readOptions(CHILD_OPTIONS, options);
       const { input: schema } = declared.options;
       const checked = schema === undefined ? input : checkSchema(schema, input, `input of child ${name}`);
       const payload = settings.codec.encode(checked, `input of child ${name}`);
@@ -96,7 +101,7 @@ export async function child<Input, Output>(
   given?: AwaitedChildOptions,
 ): Promise<Output | undefined> {
   const { propagateFailure, ...options } = readOptions(AWAITED_CHILD_OPTIONS, given);
-  const handle = await startChild(branch, workflow, input, options);
+  const handle = await startChild(branch, workflow, input, options, "cancel");
   if (propagateFailure ?? branch.settings.propagateChildFailures) return await handle.result();
   return await handle.result().catch(() => undefined);
 }
