@@ -339,4 +339,80 @@ describe.each(TEST_STORES)("send and emit from a workflow, on the store $name", 
       "DURATION_INVALID",
     ]);
   });
+
+  it("a child with a delay starts after it, and its tags are listed", async () => {
+    const cluster = await create(onTestFinished);
+    const late = workflow("late", async (ctx) => ctx.now());
+    const starts = workflow("starts", async (ctx) => {
+      const before = ctx.now();
+      return (await ctx.child(late, undefined, { delay: "1 hour", tags: ["nightly"] })) - before;
+    });
+    const engine = await cluster.engine({ workflows: [late, starts] });
+    const run = await engine.start(starts);
+    await cluster.world.advance("59 minutes");
+    expect((await engine.list({ tag: "nightly" })).items).toMatchObject([{ status: "pending" }]);
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(run)).toBe(3_600_000);
+  });
+
+  it("child.cancel cancels the child, and its result rejects with the reason", async () => {
+    const cluster = await create(onTestFinished);
+    const waits = workflow("waits", async (ctx) => ctx.listen("never"));
+    const parent = workflow("parent", async (ctx) => {
+      const child = await ctx.startChild(waits, undefined, { name: "w", onParentClose: "abandon" });
+      await child.cancel("not needed");
+      await child.cancel("again");
+      const error: unknown = await child.result().catch((thrown: unknown) => thrown);
+      return [(error as PawlError).code, ((error as Error).cause as PawlError).code, String((error as Error).cause)];
+    });
+    const engine = await cluster.engine({ workflows: [waits, parent] });
+    const run = await engine.start(parent);
+    const [code, cause, text] = await cluster.result(run);
+    expect([code, cause]).toEqual(["CHILD_FAILED", "RUN_CANCELLED"]);
+    expect(text).toContain("not needed");
+    expect((await run.journal()).map(({ location }) => location)).toEqual(["w", "w/cancel", "w/result"]);
+  });
+
+  it("ctx.cancel cancels any open run once, and ignores ended and missing runs", async () => {
+    const cluster = await create(onTestFinished);
+    const undone: string[] = [];
+    const waits = workflow("waits", async (ctx) => {
+      await ctx.step("book", () => "room", { rollback: (room) => void undone.push(room) });
+      await ctx.listen("never");
+    });
+    const done = workflow("done", async () => "done");
+    const stops = workflow("stops", async (ctx, ids: readonly string[]) => {
+      for (const id of ids) await ctx.cancel(id, "stopped");
+      await ctx.sleep("1 s");
+      const codes: unknown[] = [];
+      await ctx.cancel("").catch((error: PawlError) => codes.push(error.code));
+      await ctx.cancel("a", 5 as never).catch((error: PawlError) => codes.push(error.code));
+      return codes;
+    });
+    const first = await cluster.engine({ workflows: [waits, done, stops] });
+    const run = await first.start(waits, undefined, { id: "open" });
+    await cluster.result(await first.start(done, undefined, { id: "ended" }));
+    const stopping = await first.start(stops, ["open", "ended", "missing"]);
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [waits, done, stops] });
+    expect(await cluster.finish(second.run(stopping.id))).toEqual(["ID_INVALID", "OPTION_INVALID"]);
+    expect(await cluster.failure(second.run(run.id))).toMatchObject({
+      code: "RUN_CANCELLED",
+      cause: { message: "stopped" },
+    });
+    expect(undone).toEqual(["room"]);
+    expect(await second.run("ended").status()).toBe("completed");
+  });
+
+  it("a run that cancels itself ends as cancelled when it waits next", async () => {
+    const cluster = await create(onTestFinished);
+    const self = workflow("self", async (ctx) => {
+      await ctx.cancel(ctx.runId, "enough");
+      await ctx.sleep("1 s");
+    });
+    const engine = await cluster.engine({ workflows: [self] });
+    const run = await engine.start(self);
+    await cluster.world.settle();
+    expect(await run.status()).toBe("cancelled");
+  });
 });

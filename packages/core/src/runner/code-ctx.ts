@@ -43,7 +43,7 @@ import type {
   ScopeOptions,
 } from "../workflow/structure.ts";
 import { type Branch, locate, outerSignal, type ProgramSettings } from "./ops/branch.ts";
-import { child, continueAs, startChild } from "./ops/child.ts";
+import { cancel, child, continueAs, startChild } from "./ops/child.ts";
 import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
 import { loop } from "./ops/loop.ts";
@@ -228,6 +228,9 @@ export class CodeCtx implements Ctx {
 
   send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void> {
     return send(this.#branch, runId, message, value, options);
+  }
+  cancel(runId: string, reason?: string): Promise<void> {
+    return cancel(this.#branch, runId, reason);
   }
   emit<Value>(
     topic: string | TopicType<Value>,

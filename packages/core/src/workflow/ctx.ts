@@ -120,12 +120,16 @@ export interface ChildOptions {
   /** What happens to the child when this run ends first. Default: `cancel` of `ctx.child`, `abandon` of `ctx.startChild`. */
   readonly onParentClose?: ParentClosePolicy;
   readonly tags?: readonly string[];
+  /** Time until the child starts. Default 0. */
+  readonly delay?: Duration;
 }
 
 export interface ChildHandle<Output> {
   readonly runId: string;
   /** Resolves with the child's output. Rejects with code `CHILD_FAILED` and the child's failure as cause. */
   result(): Promise<Output>;
+  /** Requests a cancel of the child. Its `result` then rejects, unless it ends first. Repeated calls have no effect. */
+  cancel(reason?: string): Promise<void>;
 }
 
 export interface SendOptions {
@@ -280,6 +284,8 @@ export interface Ctx<Input = unknown> {
 
   /** Sends a message to a run. A message that cannot be delivered becomes a dead letter. */
   send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void>;
+  /** Requests a cancel of any run, by its id. A run that has ended, or does not exist, is not changed. */
+  cancel(runId: string, reason?: string): Promise<void>;
   /** Emits an event on a topic. */
   emit<Value>(
     topic: string | TopicType<Value>,

@@ -1,14 +1,15 @@
+import { parseDuration } from "../../model/duration.ts";
 import { PawlError } from "../../model/errors.ts";
 import { toFailure } from "../../model/failure.ts";
-import { childRunId } from "../../model/names.ts";
-import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
+import { checkTarget, childRunId } from "../../model/names.ts";
+import { kinds, type OptionKinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { ParentClosePolicy } from "../../model/run.ts";
 import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
 import type { ChildHandle, ChildOptions, WorkflowDeclaration } from "../../workflow/ctx.ts";
 import { checkDeclaration } from "../../workflow/workflow.ts";
-import { generationId } from "../program-posts.ts";
+import { generationId, postId } from "../program-posts.ts";
 import { type Branch, checkNotInStep, completionValue, issue, locate, perform } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
 
@@ -30,6 +31,7 @@ const CHILD_KINDS = {
   name: kinds.name,
   onParentClose: kinds.oneOf("cancel", "abandon"),
   tags: kinds.tags,
+  delay: kinds.duration,
 } as const satisfies OptionKinds<ChildOptions>;
 
 type AwaitedChildOptions = ChildOptions & { readonly propagateFailure?: boolean };
@@ -57,7 +59,12 @@ export function startChild<Input, Output>(
     branch,
     (settle) => {
       const declared = checkDeclaration(workflow);
-      const { name = declared.name, onParentClose = onClose, tags = [] } = readOptions(CHILD_OPTIONS, options);
+      const {
+        name = declared.name,
+        onParentClose = onClose,
+        tags = [],
+        delay = 0,
+      } = readOptions(CHILD_OPTIONS, options);
       const { input: schema } = declared.options;
       const checked = schema === undefined ? input : checkSchema(schema, input, `input of child ${name}`);
       const payload = settings.codec.encode(checked, `input of child ${name}`);
@@ -82,7 +89,7 @@ export function startChild<Input, Output>(
             createdAt: at,
             startId: id,
             owner: null,
-            startAt: at,
+            startAt: at + parseDuration(delay, "delay"),
           },
         },
         value: id,
@@ -104,6 +111,48 @@ export async function child<Input, Output>(
   const handle = await startChild(branch, workflow, input, options, "cancel");
   if (propagateFailure ?? branch.settings.propagateChildFailures) return await handle.result();
   return await handle.result().catch(() => undefined);
+}
+
+const REASON = kinds.optional(kinds.text);
+
+/** Requests the cancel of any run. */
+export function cancel(branch: Branch, runId: string, reason?: string): Promise<void> {
+  return requestCancel(branch, runId, reason, () => locate(branch, "cancel"));
+}
+
+function requestCancel(
+  branch: Branch,
+  runId: string,
+  given: string | undefined,
+  locateCancel: () => string,
+): Promise<void> {
+  const { host, settings } = branch;
+  return perform(
+    branch,
+    (settle) => {
+      const to = checkTarget(runId);
+      const reason = readArgument(REASON, given, "reason") ?? `run ${to} was cancelled by run ${host.runId}`;
+      const location = locateCancel();
+      const at = host.now();
+      return {
+        kind: "post",
+        record: "cancel",
+        location,
+        issuedAt: at,
+        post: {
+          kind: "cancel",
+          to,
+          id: postId(host, location),
+          reason: settings.codec.encode(toFailure(new PawlError("RUN_CANCELLED", reason)), "reason"),
+          at,
+        },
+        value: undefined,
+        detail: to,
+        settle,
+      };
+    },
+    () => undefined,
+  );
 }
 
 /** Requests the cancel of a child whose branch was cancelled. */
@@ -131,6 +180,7 @@ export function cancelChild(branch: Branch, location: string, runId: string, rea
 
 function childHandle<Output>(branch: Branch, runId: string, location: string): ChildHandle<Output> {
   let result: Promise<Output> | null = null;
+  let cancelled: Promise<void> | null = null;
   const handle: ChildHandle<Output> = {
     runId,
     result() {
@@ -152,6 +202,13 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
         },
       );
       return result;
+    },
+    cancel(reason) {
+      cancelled ??= requestCancel(branch, runId, reason, () => {
+        checkNotInStep(branch, "cancel");
+        return `${location}/cancel`;
+      });
+      return cancelled;
     },
   };
   locations.set(handle, location);
