@@ -139,7 +139,7 @@ const step = {
   idempotencyKey: name,
   rollback: oneOf(callback, options({ retry, timeout: duration, retryOnTimeout: flag }, { run: callback })),
 };
-const waiting = { name, timeout: duration };
+const waiting = { name, timeout: duration, until: time };
 const arm = oneOf(
   options({}, { message }),
   options({}, { event: topic }),
@@ -147,8 +147,12 @@ const arm = oneOf(
   options({}, { until: time }),
   options({ message, after: duration }),
 );
-const branches = options({ a: ref("branch"), b: ref("branch") });
-const child = { name, onParentClose: data("cancel", "abandon"), tags };
+const branches = oneOf(
+  options({ a: ref("branch"), b: options({}, { run: ref("branch") }) }),
+  listOf(options({}, { name, run: ref("branch") })),
+);
+const mapping = options({ concurrency: count, failures: data("throw", "return") });
+const child = { name, onParentClose: data("cancel", "abandon"), tags, delay: duration };
 const recordKind = data("step", "sleep", "listen", "version");
 
 function call(...args: readonly Parameter[]): Method {
@@ -166,7 +170,7 @@ const RUN_METHODS = {
 
 const READS = {
   start: call(workflow, anything, options(start)),
-  run: call(run),
+  run: call(oneOf(run, workflow), run),
   get: call(run),
   list: call(
     options({
@@ -255,11 +259,11 @@ export const CORE_API: readonly ApiGroup[] = [
     target: "run handle",
     methods: {
       ...RUN_METHODS,
-      result: { args: [], waits: true },
+      result: { args: [options({ timeout: duration, signal: anything })], waits: true },
       status: call(),
       journal: call(),
       sinceSnapshot: call(),
-      watch: call(),
+      watch: call(options({ after: count, signal: anything })),
     },
   },
   {
@@ -279,6 +283,7 @@ export const CORE_API: readonly ApiGroup[] = [
       select: call(options({ a: arm, b: arm }), options({ name })),
       join: call(name, branches),
       race: call(name, branches),
+      map: call(name, listOf(anything), ref("branch"), mapping),
       loop: call(
         options(
           { commitInterval: count, historyEvery: count, historyKeep: count, state: anything },
@@ -293,6 +298,7 @@ export const CORE_API: readonly ApiGroup[] = [
       startChild: call(workflow, anything, options(child)),
       continueAs: { skip: "it ends the generation of the run that makes the calls; ctx-arguments.test.ts covers it" },
       rollbackCheckpoint: call(name),
+      cancel: call(run, text),
       send: call(run, message, anything, options(sending)),
       emit: call(topic, anything, options({ ...emitting, id: name })),
       now: call(),
@@ -359,6 +365,7 @@ export const CORE_API: readonly ApiGroup[] = [
       openTable: { skip: "its arguments are constants of a package" },
       PawlError: { skip: "an error class: its arguments are those of Error" },
       CriticalError: { skip: "an error class: its arguments are those of Error" },
+      RetryAfterError: { skip: "an error class; engine/steps.test.ts covers its delay" },
       RollbackError: { skip: "an error class: its arguments are those of Error" },
       JoinError: { skip: "an error class: its arguments are those of Error" },
       RaceError: { skip: "an error class: its arguments are those of Error" },

@@ -74,7 +74,7 @@ export async function createClient(options: ClientOptions): Promise<Client> {
   function run<Output = unknown>(runId: string): RunHandle<Output>;
   function run<Input, Output>(workflow: WorkflowDeclaration<Input, Output>, runId: string): RunHandle<Output>;
   function run(first: string | WorkflowDeclaration, runId?: string): RunHandle {
-    return typeof first === "string" ? engine.run(first) : engine.run(first, runId as string);
+    return typeof first === "object" ? engine.run(first, runId as string) : engine.run(first);
   }
   return {
     start: <Input, Output>(workflow: WorkflowDeclaration<Input, Output>, input?: Input, rest?: StartOptions) =>

@@ -217,7 +217,7 @@ export class Engine {
   run<Output = unknown>(runId: string): RunHandle<Output>;
   run<Input, Output>(workflow: WorkflowDeclaration<Input, Output>, runId: string): RunHandle<Output>;
   run(first: string | WorkflowDeclaration, runId?: string): RunHandle {
-    if (typeof first === "string") return this.#runs.handle(checkTarget(first));
+    if (typeof first !== "object" || first === null) return this.#runs.handle(checkTarget(first));
     checkDeclaration(first);
     return this.#runs.handle(checkTarget(runId));
   }

@@ -1,7 +1,7 @@
 import { type Duration, durationText, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
-import { kinds, optionTable, PAGE_KINDS, readOptions } from "../model/option-check.ts";
+import { guardArguments, kinds, optionTable, PAGE_KINDS, readOptions } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { rollbackFailures } from "../model/rollback-failure.ts";
@@ -194,7 +194,7 @@ export class Runs {
   }
 
   #limit(limits: CallLimits, createTimeoutError: () => Error): CallLimit {
-    return new CallLimit(this.#parts.clock, limits, createTimeoutError);
+    return guardArguments("signal", () => new CallLimit(this.#parts.clock, limits, createTimeoutError));
   }
 
   async #readResult(runId: string, limit?: CallLimit): Promise<unknown> {

@@ -282,7 +282,10 @@ export const kinds = {
   /** A valid `Date`. */
   date: simple<Date>("a valid Date", (value) => value instanceof Date && !Number.isNaN(value.getTime())),
   error: simple<never>("an Error", (value) => value instanceof Error),
-  signal: simple<never>("an AbortSignal", (value) => isObject(value) && typeof value.aborted === "boolean"),
+  signal: simple<never>("an AbortSignal", (value) => {
+    if (!isObject(value) || typeof value.aborted !== "boolean") return false;
+    return typeof value.addEventListener === "function" && typeof value.removeEventListener === "function";
+  }),
   integer,
   number: (min: number, max: number): OptionKind<number> =>
     simple(`a number from ${min} to ${max}`, (value) => isNumberIn(value, min, max)),
