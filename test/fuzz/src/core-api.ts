@@ -95,7 +95,7 @@ const eventPost = options(
 const op = oneOf(
   options({}, { kind: data("send"), post: messagePost }),
   options({}, { kind: data("emit"), post: eventPost }),
-  options({}, { kind: data("cancel", "pause"), runId: run, opId: data("op-1"), reason: data(null) }),
+  options({}, { kind: data("cancel", "pause", "terminate"), runId: run, opId: data("op-1"), reason: data(null) }),
   options({}, { kind: data("resume"), runId: run, opId: data("op-2") }),
   options(
     {},
@@ -162,6 +162,7 @@ function call(...args: readonly Parameter[]): Method {
 const RUN_METHODS = {
   send: call(message, anything, options(sending)),
   cancel: call(text),
+  terminate: call(text),
   pause: call(text),
   resume: call(),
   rewind: call(at, rewind),
@@ -185,6 +186,7 @@ const READS = {
   send: call(run, message, anything, options({ ...sending, tx })),
   emit: call(topic, anything, options({ ...emitting, id: name, tx })),
   cancel: call(run, text),
+  terminate: call(run, text),
   pause: call(run, text),
   resume: call(run),
   rewind: call(run, at, rewind),

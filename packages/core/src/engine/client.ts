@@ -46,6 +46,7 @@ export interface Client
     | "send"
     | "emit"
     | "cancel"
+    | "terminate"
     | "pause"
     | "resume"
     | "rewind"
@@ -85,6 +86,7 @@ export async function createClient(options: ClientOptions): Promise<Client> {
     send: (runId, message, value, rest) => engine.send(runId, message, value, rest),
     emit: (topic, value, rest) => engine.emit(topic, value, rest),
     cancel: (runId, reason) => engine.cancel(runId, reason),
+    terminate: (runId, reason) => engine.terminate(runId, reason),
     pause: (runId, reason) => engine.pause(runId, reason),
     resume: (runId) => engine.resume(runId),
     rewind: (runId, at, rest) => engine.rewind(runId, at, rest),

@@ -292,3 +292,101 @@ describe.each(TEST_STORES)("cancel of children with rollbacks, on the store $nam
     expect([...lines].sort()).toEqual(["+a", "+a", "-a", "-a", "-slow", "-slow"]);
   });
 });
+
+describe.each(TEST_STORES)("terminate, on the store $name", ({ create }) => {
+  it("a terminate ends a run at once without a rollback, and aborts its step body", async () => {
+    const cluster = await create(onTestFinished);
+    const { lines, step } = ledger();
+    const aborts: unknown[] = [];
+    const trip = workflow("trip", async (ctx) => {
+      await step(ctx, "a");
+      await ctx.step(
+        "hangs",
+        ({ signal }) => new Promise(() => signal.addEventListener("abort", () => aborts.push(1))),
+      );
+    });
+    const engine = await cluster.engine({ workflows: [trip] });
+    const events: unknown[] = [];
+    engine.on("run.compensating", ({ runId }) => events.push(["compensating", runId]));
+    engine.on("run.cancelled", ({ runId, error }) => events.push(["cancelled", runId, error?.message]));
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await cluster.world.settle();
+    const result = cluster.failure(run);
+    expect(await run.terminate("enough")).toBe(true);
+    expect(await result).toMatchObject({
+      code: "RUN_CANCELLED",
+      cause: { code: "RUN_TERMINATED", message: "enough" },
+    });
+    await cluster.world.advance("10 s");
+    expect(lines).toEqual(["+a"]);
+    expect(aborts).toHaveLength(1);
+    expect(events).toEqual([["cancelled", "r", "enough"]]);
+    expect(await run.terminate()).toBe(false);
+    expect(await engine.get("r")).toMatchObject({ status: "cancelled", owner: null, wakeAt: null });
+    await expect(engine.terminate("none")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+
+  it("a terminate ends a compensating run, and its other rollbacks do not run", async () => {
+    const cluster = await create(onTestFinished);
+    const undone: string[] = [];
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => "a", { rollback: (value) => void undone.push(value) });
+      await ctx.step("b", () => "b", {
+        rollback: { run: () => Promise.reject(new Error("down")), retry: { maxAttempts: 9, initialMs: "1 hour" } },
+      });
+      await ctx.listen("go");
+    });
+    const engine = await cluster.engine({ workflows: [trip] });
+    const run = await engine.start(trip);
+    await cluster.world.settle();
+    await run.cancel();
+    await cluster.world.settle();
+    expect(await run.status()).toBe("compensating");
+    const client = await cluster.client();
+    expect(await client.terminate(run.id)).toBe(true);
+    await cluster.world.advance("3 hours");
+    expect(await run.status()).toBe("cancelled");
+    expect(undone).toEqual([]);
+  });
+
+  it("a terminate of a child fails its parent, and a terminate of a parent cancels its child with rollback", async () => {
+    const cluster = await create(onTestFinished);
+    const { lines, step } = ledger();
+    const child = workflow("child", async (ctx) => {
+      await step(ctx, "room");
+      await ctx.listen("never");
+    });
+    const parent = workflow("parent", async (ctx) => ctx.child(child, undefined, { name: "c" }));
+    const engine = await cluster.engine({ workflows: [child, parent] });
+    const first = await engine.start(parent, undefined, { id: "p1" });
+    const second = await engine.start(parent, undefined, { id: "p2" });
+    await cluster.world.settle();
+    await engine.terminate("p1//c", "by hand");
+    expect(await cluster.failure(first)).toMatchObject({ cause: { code: "CHILD_FAILED" } });
+    expect(lines).toEqual(["+room", "+room"]);
+    await second.terminate();
+    await cluster.world.advance("5 s");
+    expect(await engine.run("p2//c").status()).toBe("cancelled");
+    expect(lines).toEqual(["+room", "+room", "-room"]);
+  });
+
+  it("a terminated run continues from where it was after a rewind, and can still be rolled back", async () => {
+    const cluster = await create(onTestFinished);
+    const { lines, step } = ledger();
+    const trip = workflow("trip", async (ctx) => {
+      await step(ctx, "a");
+      await ctx.listen("go");
+      await step(ctx, "b");
+    });
+    const engine = await cluster.engine({ workflows: [trip] });
+    const run = await engine.start(trip);
+    await cluster.world.settle();
+    await run.terminate();
+    await run.rewind("a");
+    await cluster.world.settle();
+    await run.cancel();
+    await cluster.world.settle();
+    expect(await run.status()).toBe("cancelled");
+    expect(lines.at(-1)).toBe("-a");
+  });
+});

@@ -97,6 +97,7 @@ export class Engine {
       withRetry: (call) => this.#worker.withRetry(call),
       send: (...args) => this.send(...args),
       cancel: (...args) => this.cancel(...args),
+      terminate: (...args) => this.terminate(...args),
       pause: (...args) => this.pause(...args),
       resume: (...args) => this.resume(...args),
       rewind: (...args) => this.rewind(...args),
@@ -256,6 +257,14 @@ export class Engine {
   /** Cancels a run. A run with rollbacks is compensated first. False if the run had ended or was compensating already. */
   async cancel(runId: string, reason?: string): Promise<boolean> {
     return await this.#controls.cancel(runId, reason);
+  }
+
+  /**
+   * Ends a run as cancelled at once: nothing is rolled back, not even the rest of a compensation. Its attached children are cancelled, and
+   * roll back. False if the run had ended.
+   */
+  async terminate(runId: string, reason?: string): Promise<boolean> {
+    return await this.#controls.terminate(runId, reason);
   }
 
   /** Stops a run until it is resumed. A running step body is aborted, and runs again after the resume. */

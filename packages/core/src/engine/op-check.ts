@@ -12,7 +12,7 @@ import { EVENT_KINDS } from "../workflow/messages.ts";
  */
 export type CallerOp =
   | Omit<Extract<Op, { kind: "start" }>, "history">
-  | Extract<Op, { kind: "send" | "emit" | "cancel" | "pause" | "resume" | "letter" }>;
+  | Extract<Op, { kind: "send" | "emit" | "cancel" | "terminate" | "pause" | "resume" | "letter" }>;
 
 /** The id of a dead letter contains the id of a message, escaped. */
 export const LETTER_ID = kinds.textUpTo(10_000);
@@ -38,6 +38,7 @@ export function opKind(codec: Codec, bytesMax: number): OptionKind<CallerOp> {
     send: { post: kinds.union<MessagePost>({ message }) },
     emit: { post: kinds.union<EventPost>({ event }) },
     cancel: stop,
+    terminate: stop,
     pause: stop,
     resume: control,
     letter: { letterId: LETTER_ID, post: kinds.nullable(kinds.union<MessagePost | EventPost>({ message, event })) },

@@ -36,6 +36,8 @@ export interface RunHandle<Output = unknown> {
   send<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome>;
   /** False if the run had ended or was compensating already. */
   cancel(reason?: string): Promise<boolean>;
+  /** Ends the run at once, without rolling it back. False if the run had ended. */
+  terminate(reason?: string): Promise<boolean>;
   pause(reason?: string): Promise<void>;
   resume(): Promise<void>;
   /** Drops the record at a location or seq and all later records. The run continues from there. 0 is the start of the run. */
@@ -61,6 +63,7 @@ export interface RunCalls {
     options?: SendOptions,
   ) => Promise<SendOutcome>;
   readonly cancel: (runId: string, reason?: string) => Promise<boolean>;
+  readonly terminate: (runId: string, reason?: string) => Promise<boolean>;
   readonly pause: (runId: string, reason?: string) => Promise<void>;
   readonly resume: (runId: string) => Promise<void>;
   readonly rewind: (runId: string, at: string | number, options?: RewindOptions) => Promise<Rewound>;
@@ -94,6 +97,10 @@ export class Handle<Output> implements RunHandle<Output> {
 
   cancel(reason?: string): Promise<boolean> {
     return this.#calls.cancel(this.id, reason);
+  }
+
+  terminate(reason?: string): Promise<boolean> {
+    return this.#calls.terminate(this.id, reason);
   }
 
   pause(reason?: string): Promise<void> {

@@ -26,7 +26,7 @@ import {
 } from "./run-handle.ts";
 
 /** Calls of a handle that the engine executes. */
-type Controls = Pick<RunCalls, "send" | "cancel" | "pause" | "resume" | "rewind" | "retry">;
+type Controls = Pick<RunCalls, "send" | "cancel" | "terminate" | "pause" | "resume" | "rewind" | "retry">;
 
 export interface RunsParts extends Controls {
   readonly store: Store;

@@ -33,6 +33,12 @@ export const ERRORS = {
     means: "The run did not end within the `timeout` of `result`. The run continues.",
     fix: "Call `result` again later, or raise the timeout.",
   },
+  RUN_TERMINATED: {
+    status: 409,
+    means:
+      "The cause of `RUN_CANCELLED`: the run was terminated. It ended at once, and its steps were not rolled back.",
+    fix: "Nothing, if the termination was intended. Otherwise retry the run from a record with `rewind`.",
+  },
   RUN_PAUSED: {
     status: 409,
     means: "The operation needs a run that is not paused.",

@@ -48,6 +48,8 @@ export type Op =
   | { readonly kind: "send"; readonly post: MessagePost }
   | { readonly kind: "emit"; readonly post: EventPost }
   | { readonly kind: "cancel"; readonly runId: string; readonly opId: string; readonly reason: Payload }
+  /** Ends a run as cancelled at once: nothing is rolled back. */
+  | { readonly kind: "terminate"; readonly runId: string; readonly opId: string; readonly reason: Payload }
   | { readonly kind: "pause"; readonly runId: string; readonly opId: string; readonly reason: Payload }
   | { readonly kind: "resume"; readonly runId: string; readonly opId: string }
   /** Takes a run from its owner and prevents claims of it for `forMs`. */
@@ -109,6 +111,7 @@ export interface Outcomes {
   send: SendOutcome;
   emit: EmitOutcome;
   cancel: ControlOutcome;
+  terminate: ControlOutcome;
   pause: ControlOutcome;
   resume: ControlOutcome;
   hold: ControlOutcome;
@@ -170,6 +173,7 @@ export function opBytes(op: Op): number {
     case "letter":
       return payloadBytes(op.post?.value ?? null);
     case "cancel":
+    case "terminate":
     case "pause":
       return payloadBytes(op.reason);
     case "fail":

@@ -44,6 +44,18 @@ export class Controls {
     return true;
   }
 
+  /** Ends a run at once, without rolling it back. */
+  async terminate(runId: string, given?: string): Promise<boolean> {
+    const { runs, publisher } = this.#parts;
+    const reason = readArgument(REASON, given, "reason") ?? `run ${checkTarget(runId)} was terminated`;
+    const error = new PawlError("RUN_TERMINATED", reason);
+    const { answer, outcome } = await this.#control(runId, "terminate", error);
+    if (answer !== "done") return false;
+    runs.ended(runId, { status: "cancelled", outcome });
+    await this.#withRun(runId, "run.cancelled", (run) => publisher.ended(run, { status: "cancelled", outcome }));
+    return true;
+  }
+
   async pause(runId: string, given?: string): Promise<void> {
     const reason = readArgument(REASON, given, "reason") ?? `run ${checkTarget(runId)} was paused`;
     const error = new PawlError("RUN_PAUSED", reason);
@@ -68,7 +80,7 @@ export class Controls {
   /** Takes a run over, which fences its owner. If this worker is the owner, its session is discarded at once. */
   async #control(
     runId: string,
-    kind: "cancel" | "pause",
+    kind: "cancel" | "terminate" | "pause",
     error: PawlError,
   ): Promise<{ readonly answer: ControlOutcome["kind"]; readonly outcome: Payload }> {
     const { submit, codec, worker } = this.#parts;

@@ -14,6 +14,7 @@ const send: Op = { kind: "send", post: message };
 const emit: Op = { kind: "emit", post: event };
 const controls: readonly Op[] = [
   { kind: "cancel", runId: "r", opId: "c", reason: null },
+  { kind: "terminate", runId: "r", opId: "t", reason: null },
   { kind: "pause", runId: "r", opId: "c", reason: null },
   { kind: "resume", runId: "r", opId: "c" },
   { kind: "hold", runId: "r", opId: "c", forMs: 1 },

@@ -27,6 +27,7 @@ export function conclude(op: Op, answer: Answer, resent: boolean, sent: Transiti
     case "cancel":
     case "fail":
       return answer.kind === "applied" && isStop(sent) ? COMPENSATING : concludeControl(op, answer);
+    case "terminate":
     case "pause":
     case "resume":
     case "hold":

@@ -209,7 +209,8 @@ describe("controls", () => {
   const pause: Op = { kind: "pause", runId: "r", opId: "c", reason: '"why"' };
   const resume: Op = { kind: "resume", runId: "r", opId: "c" };
   const fail: Op = { kind: "fail", runId: "r", opId: "c", epoch: 3, failure: '"why"' };
-  const all = [cancel, pause, resume, fail] as const;
+  const terminate: Op = { kind: "terminate", runId: "r", opId: "c", reason: '"why"' };
+  const all = [cancel, terminate, pause, resume, fail] as const;
 
   it("a failure with something to undo compensates first if the op requests it, and keeps the claims", () => {
     const compensated: Op = { ...fail, compensate: { claims: 3 } };
@@ -251,6 +252,16 @@ describe("controls", () => {
       },
     });
   });
+
+  it.each(["none", "some", "underWay"] as const)(
+    "a terminate ends a run whose undo state is %s, whatever it becomes",
+    (undo) => {
+      expect(decide(view("running", { undo }), terminate, NOW)).toMatchObject({
+        kind: "transition",
+        transition: { kind: "control", undo: null, state: { status: "cancelled", outcome: '"why"', at: NOW } },
+      });
+    },
+  );
 
   it.each(OPEN)(
     "a cancel stops a run that is %s and has rollbacks, closes its children, and reports no end",

@@ -21,6 +21,8 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
       return transition({ kind: "post", post: op.post });
     case "cancel":
       return decideCancel(view, op, now);
+    case "terminate":
+      return decideTerminate(view, op, now);
     case "pause":
       return view?.status === "paused"
         ? answer({ kind: "done" })
@@ -91,6 +93,13 @@ function decideFail(view: RunView | null, op: Extract<Op, { kind: "fail" }>, at:
   return compensate !== undefined && view?.undo === "some"
     ? control(view, op, { status: "compensating", end: "failed", reason: failure, at, ...compensate })
     : control(view, op, { status: "failed", outcome: failure, at });
+}
+
+/** Ends a run whether it has something to undo or not, and while it is compensating too. So the decision does not depend on its undo state. */
+function decideTerminate(view: RunView | null, op: Extract<Op, { kind: "terminate" }>, now: number): Decision {
+  const decision = control(view, op, { status: "cancelled", outcome: op.reason, at: now });
+  if (decision.kind !== "transition" || decision.transition.kind !== "control") return decision;
+  return transition({ ...decision.transition, undo: null });
 }
 
 function control(
