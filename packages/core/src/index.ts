@@ -11,6 +11,7 @@ export type { StartOptions } from "./engine/op-builders.ts";
 export type { CallerOp } from "./engine/op-check.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./engine/retention.ts";
 export type { RecordView, RunHandle, RunSummary, SinceSnapshot, WatchOptions } from "./engine/run-handle.ts";
+export type { RunQuery } from "./engine/run-query.ts";
 export type { WithinTx } from "./engine/within-transaction.ts";
 export { JoinError, RaceError } from "./model/branch-errors.ts";
 export type { Duration } from "./model/duration.ts";

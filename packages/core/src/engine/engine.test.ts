@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createEngine, memoryStore, type PawlError, type RunSummary, workflow } from "../index.ts";
+import { createEngine, memoryStore, type PawlError, type RunQuery, type RunSummary, workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 const echo = workflow("echo", async (_, input: unknown) => input);
@@ -202,6 +202,44 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
       },
       { seq: 3, location: "m", kind: "listen", outcome: "timedOut", attempts: 0, value: undefined, error: null },
     ]);
+  });
+
+  it("list selects by parent, version and the time of the end, page by page", async () => {
+    const cluster = await create(onTestFinished);
+    const leaf = workflow("leaf", async (ctx, ms: number) => ctx.sleep(ms));
+    const leaf2 = workflow("leaf", { version: 2 }, async (ctx, ms: number) => ctx.sleep(ms));
+    const parent = workflow("parent", async (ctx) => {
+      await Promise.all([1_000, 2_000, 3_000].map((ms) => ctx.child(leaf, ms, { name: `c${ms}`, tags: [`t${ms}`] })));
+    });
+    const engine = await cluster.engine({ workflows: [leaf, leaf2, parent] });
+    const startedAt = cluster.world.now();
+    await engine.start(parent, undefined, { id: "p" });
+    await engine.start(leaf2, 2_000, { id: "second" });
+    await engine.start(leaf, 3_600_000, { id: "open" });
+    await cluster.world.advance("5 s");
+    const ids = async (query: RunQuery): Promise<readonly string[]> => {
+      const found: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await engine.list({ ...query, ...(cursor === undefined ? {} : { cursor }) });
+        found.push(...page.items.map(({ id }) => id));
+        cursor = page.cursor;
+      }
+      return found.sort();
+    };
+    const children = ["p//c1000", "p//c2000", "p//c3000"];
+    expect(await ids({ parent: "p" })).toEqual(children);
+    expect(await ids({ parent: "p", limit: 1 })).toEqual(children);
+    expect(await ids({ parent: "p", tag: "t2000", limit: 1 })).toEqual(["p//c2000"]);
+    expect(await ids({ parent: "p", status: ["running"] })).toEqual([]);
+    expect(await ids({ parent: "open" })).toEqual([]);
+    expect(await ids({ version: 2 })).toEqual(["second"]);
+    expect(await ids({ version: 1, workflow: "leaf", limit: 2 })).toEqual(["open", ...children]);
+    const [early, late] = [startedAt + 1_500, startedAt + 2_500];
+    expect(await ids({ endedBefore: early })).toEqual(["p//c1000"]);
+    expect(await ids({ endedAfter: early, endedBefore: late, limit: 1 })).toEqual(["p//c2000", "second"]);
+    expect(await ids({ endedAfter: late })).toEqual(["p", "p//c3000"]);
+    expect(await ids({ endedAfter: late, status: ["suspended"] })).toEqual([]);
+    await expect(engine.list({ version: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
   it("run.watch() yields each record once, in order, until the run ends", async () => {

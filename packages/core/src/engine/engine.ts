@@ -17,7 +17,7 @@ import type { RestartOptions } from "../operator/restart.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { nodeProcess } from "../runtime/platform.ts";
 import { callStore, openStore } from "../store/open-store.ts";
-import type { ListQuery, Page, StoreWorld } from "../store/store.ts";
+import type { Page, StoreWorld } from "../store/store.ts";
 import type { PendingStart } from "../worker/start-queue.ts";
 import { Worker } from "../worker/worker.ts";
 import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "../workflow/ctx.ts";
@@ -45,6 +45,7 @@ import { type CallerOp, opKind } from "./op-check.ts";
 import { pruneAll } from "./prune-all.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
 import type { RunHandle, RunSummary } from "./run-handle.ts";
+import type { RunQuery } from "./run-query.ts";
 import { Runs, runNotFound } from "./runs.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./within-transaction.ts";
 
@@ -228,8 +229,8 @@ export class Engine {
     return await this.#runs.get(checkTarget(runId));
   }
 
-  /** Lists runs, newest first, page by page. */
-  async list(query?: Partial<ListQuery>): Promise<Page<RunSummary>> {
+  /** Lists runs, newest first, page by page. A page may have fewer runs than `limit` although its cursor is not null. */
+  async list(query?: RunQuery): Promise<Page<RunSummary>> {
     return await this.#runs.list(query);
   }
 

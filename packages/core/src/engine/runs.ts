@@ -9,7 +9,7 @@ import { isTerminal, type Run, STATUSES } from "../model/run.ts";
 import { membersOf, type SmallSet, withMember, withoutMember } from "../runner/small-set.ts";
 import { readSnapshot } from "../runner/snapshot.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Hint, ListQuery, Page, Reader, Store } from "../store/store.ts";
+import type { Hint, Page, Reader, Store } from "../store/store.ts";
 import { stopsEngine } from "../store/store-error.ts";
 import { CallLimit, type CallLimits } from "./call-limit.ts";
 import type { EventHub, RunEnd } from "./events.ts";
@@ -24,6 +24,7 @@ import {
   type SinceSnapshot,
   type WatchOptions,
 } from "./run-handle.ts";
+import { listRuns, type RunQuery } from "./run-query.ts";
 
 /** Calls of a handle that the engine executes. */
 type Controls = Pick<RunCalls, "send" | "cancel" | "terminate" | "pause" | "resume" | "rewind" | "retry">;
@@ -49,13 +50,17 @@ const POLL_RUNS_MAX = 100;
 const STARTED_MAX = 10_000;
 const JOURNAL_PAGE = 500;
 
-const LIST_QUERY = optionTable<Partial<ListQuery>>("list", {
+const LIST_QUERY = optionTable<RunQuery>("list", {
   ...PAGE_KINDS,
   status: kinds.list(kinds.oneOf(...STATUSES)),
   workflow: kinds.name,
+  version: kinds.integer(1),
   tag: kinds.name,
+  parent: kinds.runId,
   createdAfter: kinds.time,
   createdBefore: kinds.time,
+  endedAfter: kinds.time,
+  endedBefore: kinds.time,
 });
 
 const RESULT_OPTIONS = optionTable<CallLimits>("result", { timeout: kinds.period, signal: kinds.signal });
@@ -161,9 +166,8 @@ export class Runs {
     return run === null ? null : this.#summary(run);
   }
 
-  async list(given: Partial<ListQuery> | undefined): Promise<Page<RunSummary>> {
-    const { limit = 100, ...query } = readOptions(LIST_QUERY, given);
-    const page = await this.#read((reader) => reader.list({ ...query, limit }));
+  async list(given: RunQuery | undefined): Promise<Page<RunSummary>> {
+    const page = await listRuns(readOptions(LIST_QUERY, given), (read) => this.#read(read));
     return { items: page.items.map((run) => this.#summary(run)), cursor: page.cursor };
   }
 
