@@ -302,6 +302,7 @@ export const CORE_API: readonly ApiGroup[] = [
       removed: call(name, recordKind),
       child: call(workflow, anything, options({ ...child, propagateFailure: flag })),
       startChild: call(workflow, anything, options(child)),
+      result: call(run, options({ name })),
       continueAs: { skip: "it ends the generation of the run that makes the calls; ctx-arguments.test.ts covers it" },
       rollbackCheckpoint: call(name),
       cancel: call(run, text),

@@ -50,6 +50,7 @@ import { loop } from "./ops/loop.ts";
 import { map } from "./ops/map.ts";
 import { emit, send } from "./ops/post.ts";
 import { resource } from "./ops/resource.ts";
+import { result } from "./ops/result.ts";
 import { rollbackCheckpoint } from "./ops/rollback.ts";
 import { tryScope } from "./ops/scope.ts";
 import { select } from "./ops/select.ts";
@@ -213,6 +214,9 @@ export class CodeCtx implements Ctx {
     options?: ChildOptions,
   ): Promise<ChildHandle<Output>> {
     return startChild(this.#branch, workflow, input, options);
+  }
+  result<Output = unknown>(runId: string, options?: WaitOptions): Promise<Output> {
+    return result(this.#branch, runId, options);
   }
   continueAs(input: unknown): Promise<never>;
   continueAs<Input, Output>(workflow: WorkflowDeclaration<Input, Output>, input: Input): Promise<never>;

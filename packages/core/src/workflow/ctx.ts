@@ -275,6 +275,11 @@ export interface Ctx<Input = unknown> {
     input: ChildInput,
     options?: ChildOptions,
   ): Promise<ChildHandle<Output>>;
+  /**
+   * Waits for the output of any run, by its id. Rejects with `RUN_FAILED`, `RUN_CANCELLED` or `RUN_NOT_FOUND`. The run is read at growing
+   * intervals, at most 30 s apart; to wait for a child, use its handle.
+   */
+  result<Output = unknown>(runId: string, options?: WaitOptions): Promise<Output>;
   /** Ends this generation and starts the next: the same run and inbox, a new journal. Never resolves. */
   continueAs(input: Input): Promise<never>;
   continueAs<NextInput, Output>(workflow: WorkflowDeclaration<NextInput, Output>, input: NextInput): Promise<never>;

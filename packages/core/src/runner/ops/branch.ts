@@ -4,6 +4,7 @@ import type { Codec } from "../../model/payload.ts";
 import type { ResolvedRetry } from "../../model/retry.ts";
 import type { Log } from "../../runtime/log.ts";
 import { runningStep } from "../../runtime/unhandled-rejections.ts";
+import type { Reader } from "../../store/store.ts";
 import type { Command, Completion } from "../../workflow/command.ts";
 import type { AnyWorkflow, Ctx } from "../../workflow/ctx.ts";
 import type { ProgramHost } from "../../workflow/program.ts";
@@ -15,6 +16,8 @@ export interface ProgramSettings {
   readonly propagateChildFailures: boolean;
   readonly eventRetentionMs: number;
   readonly pendingMax: number;
+  /** For `ctx.result`. */
+  readonly store: { readonly reader: Pick<Reader, "get"> };
 }
 
 /** Where the operations of one ctx get their locations, and the host that executes them. */

@@ -211,13 +211,17 @@ class ScheduleRun {
     const { settings, steps } = this.#subject;
     const unawaited: UnawaitedCalls = new Map();
     const watched = { ...workflow, run: this.#watchedCode(workflow, unawaited) };
-    return wrapWorkflow(watched, settings, {
-      issue: (command) => this.#issue(command, process, steps),
-      finish: ({ kind }, { runId }) => {
-        if (kind === "completed")
-          for (const call of unawaited.get(runId)?.values() ?? []) this.#notes.unawaited.add(call);
+    return wrapWorkflow(
+      watched,
+      { ...settings, store: this.#store },
+      {
+        issue: (command) => this.#issue(command, process, steps),
+        finish: ({ kind }, { runId }) => {
+          if (kind === "completed")
+            for (const call of unawaited.get(runId)?.values() ?? []) this.#notes.unawaited.add(call);
+        },
       },
-    });
+    );
   }
 
   #issue(command: Command, process: Process, steps: StepStubs): Command {
