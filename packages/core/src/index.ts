@@ -80,6 +80,7 @@ export {
   checkReplay,
   type ReplayReport,
 } from "./operator/check-replay.ts";
+export type { DeleteOptions } from "./operator/delete-run.ts";
 export type { ChildWaitedFor, Explanation, WaitingFor, Why } from "./operator/explain.ts";
 export type { ForkOptions } from "./operator/fork.ts";
 export { diff, type JournalDiff } from "./operator/journal-diff.ts";

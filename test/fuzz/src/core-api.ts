@@ -209,6 +209,7 @@ const READS = {
     }),
   ),
   explain: call(run),
+  delete: call(data("no such run"), options({ children: flag })),
   restart: call(run, count, options(act, { plan: ref("plan", "callback") })),
 } as const;
 

@@ -53,6 +53,7 @@ export interface Client
     | "retry"
     | "fork"
     | "explain"
+    | "delete"
     | "deadLetters"
     | "documents"
     | "restart"
@@ -93,6 +94,7 @@ export async function createClient(options: ClientOptions): Promise<Client> {
     retry: (runId, rest) => engine.retry(runId, rest),
     fork: (runId, at, rest) => engine.fork(runId, at, rest),
     explain: (runId) => engine.explain(runId),
+    delete: (runId, rest) => engine.delete(runId, rest),
     deadLetters: engine.deadLetters,
     documents: engine.documents,
     restart: (runId, version, rest) => engine.restart(runId, version, rest),

@@ -8,6 +8,7 @@ import type { NewRun } from "../model/run.ts";
 import type { EngineTx } from "../model/tx.ts";
 import type { RewindOptions, Rewound } from "../operator/action.ts";
 import { type ControlParts, Controls } from "../operator/controls.ts";
+import { type DeleteOptions, deleteRun } from "../operator/delete-run.ts";
 import { type Explanation, explainRun } from "../operator/explain.ts";
 import type { ForkOptions } from "../operator/fork.ts";
 import { History } from "../operator/history.ts";
@@ -329,6 +330,12 @@ export class Engine {
   /** Deletes runs and dead letters whose retention has passed, now. Workers also do this by themselves. Returns the counts. */
   async prune(options?: PruneOptions): Promise<PruneReport> {
     return await pruneAll(this.#config, options, (call) => this.#worker.withRetry(call));
+  }
+
+  /** Deletes an ended run with its journal, inbox and documents. Dead letters and events stay. */
+  async delete(runId: string, options?: DeleteOptions): Promise<void> {
+    const { store } = this.#config;
+    await deleteRun({ store, withRetry: (call) => this.#worker.withRetry(call) }, runId, options);
   }
 
   /** Calls `listener` for each event of this kind. The returned function removes the listener. */

@@ -54,6 +54,16 @@ export const ERRORS = {
     means: "Only a failed or cancelled run can be retried.",
     fix: "Resume a paused run. Rewind a completed run to the record from which it should continue.",
   },
+  RUN_OPEN: {
+    status: 409,
+    means: "Only an ended run can be deleted.",
+    fix: "Cancel or terminate the run first.",
+  },
+  RUN_NEEDED: {
+    status: 409,
+    means: "The run has children, or a run above it is open, so it cannot be deleted.",
+    fix: "Delete it with `children: true`, or after the runs above it have ended.",
+  },
   RUN_UNDOING: {
     status: 409,
     means: "The run is compensating; its history cannot be changed until it has ended.",

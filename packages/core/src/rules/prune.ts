@@ -8,6 +8,7 @@ export function pruneRows(batch: Batch, request: PruneRequest): Pruned {
   const { tables, now } = batch;
   const { limit, receivedBefore, lettersBefore = null } = request;
   const runs = pruneRuns(tables, request);
+  if (request.runId !== undefined) return prunedRuns(runs);
   const expired = tables.events.expired(now, limit);
   for (const event of expired) endPending(batch, event, "expired");
   const entries = receivedBefore === null ? 0 : deleteReceived(tables, receivedBefore, limit);
@@ -16,13 +17,19 @@ export function pruneRows(batch: Batch, request: PruneRequest): Pruned {
   return { runs, entries, expired: expired.length, letters, done };
 }
 
+/** The result for a request that deletes only runs. */
+export function prunedRuns(runs: number): Pruned {
+  return { runs, entries: 0, expired: 0, letters: 0, done: true };
+}
+
 /** Deletes children before parents: a run whose last child was deleted can follow in the same call. */
-function pruneRuns(tables: Tables, { runsEndedBefore, statuses, limit }: PruneRequest): number {
+function pruneRuns(tables: Tables, { runsEndedBefore, runId, statuses, limit }: PruneRequest): number {
   if (runsEndedBefore === null) return 0;
   const terminal = (statuses ?? STATUSES).filter(isTerminal);
   let removed = 0;
   while (removed < limit) {
-    const ended = tables.runs.ended({ before: runsEndedBefore, statuses: terminal, limit: limit - removed });
+    const query = { before: runsEndedBefore, statuses: terminal, limit: limit - removed };
+    const ended = tables.runs.ended(runId === undefined ? query : { ...query, id: runId });
     if (ended.length === 0) return removed;
     for (const head of ended) removeRun(tables, head);
     removed += ended.length;

@@ -112,6 +112,8 @@ export interface ClaimableQuery {
 }
 
 export interface EndedQuery {
+  /** Only this run. */
+  readonly id?: string;
   readonly before: number;
   readonly statuses: readonly Status[];
   readonly limit: number;
@@ -305,6 +307,8 @@ export interface PruneRequest {
    * child, or an open ancestor. An ancestor that was continued since it started the run does not count.
    */
   readonly runsEndedBefore: number | null;
+  /** Deletes only this run, and no row of another kind: the other limits must be null. */
+  readonly runId?: string;
   /** Deletes only runs with these statuses. Default: all terminal ones. */
   readonly statuses?: readonly Status[];
   /** Deletes the ids of entries and events received before this time; repeats of them are no longer duplicates. Null deletes none. */

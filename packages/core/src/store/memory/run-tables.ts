@@ -119,9 +119,11 @@ export class MemoryRunTable implements RunTable {
     return [...this.#owned.of(worker)].slice(0, limit).map((memoryRun) => memoryRun.head);
   }
 
-  ended({ before, statuses, limit }: EndedQuery): readonly RunHead[] {
+  ended({ id: only, before, statuses, limit }: EndedQuery): readonly RunHead[] {
     const heads: RunHead[] = [];
-    for (const memoryRun of this.#memoryRuns.values()) {
+    const named = only === undefined ? undefined : this.#memoryRuns.get(only);
+    const candidates = only === undefined ? this.#memoryRuns.values() : named === undefined ? [] : [named];
+    for (const memoryRun of candidates) {
       const { endedAt, status, id } = memoryRun.head;
       if (endedAt === null || endedAt >= before || !statuses.includes(status)) continue;
       if (!this.#children.has(id) && !this.#isBelowOpen(memoryRun)) heads.push(memoryRun.head);

@@ -4,6 +4,7 @@ import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts
 import { applyTransition } from "../../rules/apply.ts";
 import { endPending } from "../../rules/apply-event.ts";
 import type { Batch } from "../../rules/batch.ts";
+import { prunedRuns } from "../../rules/prune.ts";
 import type {
   ClaimedRun,
   ClaimRequest,
@@ -198,8 +199,12 @@ export class PostgresStore implements Store {
   }
 
   async prune(request: PruneRequest): Promise<Pruned> {
-    const { runsEndedBefore, receivedBefore, lettersBefore = null, limit } = request;
+    const { runsEndedBefore, runId, receivedBefore, lettersBefore = null, limit } = request;
     const statuses = (request.statuses ?? STATUSES).filter(isTerminal);
+    if (runId !== undefined) {
+      const one = [toColumn(runId), runsEndedBefore, statuses];
+      return prunedRuns((await this.#database.call(STORE_SQL.pruneOne, one)) as number);
+    }
     const expired = await this.#expire(limit);
     const values = [runsEndedBefore, statuses, receivedBefore, lettersBefore, limit];
     const pruned = (await this.#database.call(STORE_SQL.prune, values)) as Pick<Pruned, "runs" | "entries" | "letters">;

@@ -18,6 +18,25 @@ export const STORE_SQL = {
     (SELECT max(m.compatible_from) FROM @.migrations m))::text AS json`,
   retire: "SELECT @.retire($1, $2)::text AS json",
   prune: "SELECT @.prune($1, $2, $3, $4, $5)::text AS json",
+  pruneOne: `WITH gone AS (SELECT r.id FROM @.runs r
+      WHERE r.id = $1 AND r.ended_at < $2 AND r.status = ANY ($3::text[])
+        AND NOT EXISTS (SELECT 1 FROM @.runs c WHERE c.parent_run = r.id)
+        AND (r.parent_run IS NULL OR NOT EXISTS (
+          WITH RECURSIVE above AS (
+            SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM @.runs p
+              WHERE p.id = r.parent_run AND r.created_at >= coalesce(p.started_at, 0)
+            UNION ALL
+            SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM above a JOIN @.runs p ON p.id = a.parent_run
+              WHERE a.ended_at IS NOT NULL AND a.created_at >= coalesce(p.started_at, 0))
+          SELECT 1 FROM above WHERE ended_at IS NULL)) FOR UPDATE),
+    j AS (DELETE FROM @.journal q USING gone WHERE q.run_id = gone.id),
+    i AS (DELETE FROM @.inbox q USING gone WHERE q.run_id = gone.id),
+    k AS (DELETE FROM @.inbox_ids q USING gone WHERE q.run_id = gone.id),
+    t AS (DELETE FROM @.topics_seen q USING gone WHERE q.run_id = gone.id),
+    g AS (DELETE FROM @.tags q USING gone WHERE q.run_id = gone.id),
+    d AS (DELETE FROM @.documents q USING gone WHERE q.run_id = gone.id),
+    r AS (DELETE FROM @.runs q USING gone WHERE q.id = gone.id RETURNING 1)
+    SELECT (SELECT count(*) FROM r)::text AS json`,
   due: `SELECT json_agg(json_build_array(r.id, r.inbox_last) ORDER BY r.wake_at, r.n)::text AS json FROM (
     SELECT * FROM @.runs q WHERE q.owner = $2 AND q.wake_at <= ${PRESENT} ORDER BY q.wake_at, q.n LIMIT $3) AS r`,
   owned: `SELECT (${ownedSql("$1")})::text AS json`,

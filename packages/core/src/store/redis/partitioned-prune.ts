@@ -1,18 +1,29 @@
 import { isTerminal, STATUSES, type Status } from "../../model/run.ts";
 import type { PruneRequest } from "../../rules/tables.ts";
+import type { Reader } from "../store.ts";
 import { partitionOf } from "./partitions.ts";
-import type { RedisStore } from "./redis-store.ts";
-import { fromWire } from "./wire-text.ts";
+import { fromWire, toWire } from "./wire-text.ts";
 
 /** An ended run, as a script returns it. Texts are in wire form. */
 type EndedRun = readonly [id: string, parent: string | null, createdAt: number];
+
+/** What pruning needs of the store of a partition. */
+export interface PrunedPartition {
+  readonly reader: Pick<Reader, "get">;
+  readForPartition(operation: "ended" | "parents" | "ancestor", args: readonly string[]): Promise<unknown>;
+  removeEnded(endedBefore: number, ids: readonly string[]): Promise<number>;
+}
+
 type Ancestor = readonly [parent: string | null, createdAt: number, startedAt: number | null, status: Status];
 
 /**
  * Removes ended runs whose parents and children may be in other partitions. A run that has a child, or an open ancestor, stays. A
  * reply of another partition may be stale when it is used: an ancestor may have been reopened since. Its descendant is removed anyway.
  */
-export async function pruneAcrossPartitions(partitions: readonly RedisStore[], request: PruneRequest): Promise<number> {
+export async function pruneAcrossPartitions(
+  partitions: readonly PrunedPartition[],
+  request: PruneRequest,
+): Promise<number> {
   const { runsEndedBefore, statuses, limit } = request;
   if (runsEndedBefore === null) return 0;
   const terminal = (statuses ?? STATUSES).filter(isTerminal);
@@ -30,13 +41,26 @@ export async function pruneAcrossPartitions(partitions: readonly RedisStore[], r
   }
 }
 
+/** Removes one run, as `pruneAcrossPartitions` would. Returns the number of removed runs. */
+export async function pruneOneRun(
+  partitions: readonly PrunedPartition[],
+  { runId = "", runsEndedBefore, statuses }: PruneRequest,
+): Promise<number> {
+  const partition = partitions[partitionOf(runId, partitions.length)];
+  const run = (await partition?.reader.get(runId)) ?? null;
+  if (partition === undefined || run === null || runsEndedBefore === null || !isTerminal(run.status)) return 0;
+  if (statuses?.includes(run.status) === false) return 0;
+  const ended = [toWire(runId), run.parent === null ? null : toWire(run.parent.runId), run.createdAt] as const;
+  return await new PartitionPrune(partitions, partition, runsEndedBefore).removeOne(ended);
+}
+
 class PartitionPrune {
-  readonly #partitions: readonly RedisStore[];
-  readonly #partition: RedisStore;
+  readonly #partitions: readonly PrunedPartition[];
+  readonly #partition: PrunedPartition;
   readonly #endedBefore: number;
   readonly #ancestors = new Map<string, Promise<Ancestor | null>>();
 
-  constructor(partitions: readonly RedisStore[], partition: RedisStore, endedBefore: number) {
+  constructor(partitions: readonly PrunedPartition[], partition: PrunedPartition, endedBefore: number) {
     this.#partitions = partitions;
     this.#partition = partition;
     this.#endedBefore = endedBefore;
@@ -55,6 +79,11 @@ class PartitionPrune {
       rank = next === null ? null : next - count;
     }
     return removed;
+  }
+
+  async removeOne(run: EndedRun): Promise<number> {
+    const removable = await this.#removable([run]);
+    return removable.length === 0 ? 0 : await this.#partition.removeEnded(this.#endedBefore, removable);
   }
 
   /** The ids of those runs that have no child and no open ancestor. */

@@ -1,5 +1,6 @@
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
+import { prunedRuns } from "../../rules/prune.ts";
 import type {
   ClaimedRun,
   ClaimRequest,
@@ -12,7 +13,7 @@ import type {
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { mergedWakes, PartitionMessages } from "./partition-messages.ts";
-import { pruneAcrossPartitions } from "./partitioned-prune.ts";
+import { pruneAcrossPartitions, pruneOneRun } from "./partitioned-prune.ts";
 import { PartitionedReader } from "./partitioned-reader.ts";
 import { partitionOf } from "./partitions.ts";
 import type { Applied, RedisStore } from "./redis-store.ts";
@@ -163,6 +164,7 @@ export class PartitionedStore implements Store {
   }
 
   async prune(request: PruneRequest): Promise<Pruned> {
+    if (request.runId !== undefined) return prunedRuns(await pruneOneRun(this.#partitions, request));
     const runs = await pruneAcrossPartitions(this.#partitions, request);
     const rest = await this.#everywhere((partition) => partition.prune({ ...request, runsEndedBefore: null }));
     await this.#sweep();

@@ -2,6 +2,7 @@ import { PawlError } from "../../model/errors.ts";
 import { isTerminal, STATUSES } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
+import { prunedRuns } from "../../rules/prune.ts";
 import type {
   ClaimedRun,
   ClaimRequest,
@@ -30,6 +31,7 @@ import {
   readWake,
 } from "./decode-reply.ts";
 import { encodeBatch } from "./encode-batch.ts";
+import { pruneOneRun } from "./partitioned-prune.ts";
 import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
 import { fromWire, toWire, toWireOrNull } from "./wire-text.ts";
@@ -234,6 +236,7 @@ export class RedisStore implements Store {
 
   async prune(request: PruneRequest): Promise<Pruned> {
     const { runsEndedBefore, statuses, receivedBefore, lettersBefore = null, limit } = request;
+    if (request.runId !== undefined) return prunedRuns(await pruneOneRun([this], request));
     const terminal = (statuses ?? STATUSES).filter(isTerminal);
     const reply = await this.#write("prune", [
       runsEndedBefore === null ? "" : String(runsEndedBefore),

@@ -217,10 +217,15 @@ export class SqliteRunTable implements RunTable {
     return [...rows, ...free].reduce(earliest, null);
   }
 
-  ended({ before, statuses, limit }: EndedQuery): readonly RunHead[] {
+  ended({ id, before, statuses, limit }: EndedQuery): readonly RunHead[] {
     const heads: RunHead[] = [];
     for (const status of statuses) {
-      const rows = this.#sql.ended.all(status, before, before, limit - heads.length) as HeadRow[];
+      const left = limit - heads.length;
+      const rows = (
+        id === undefined
+          ? this.#sql.ended.all(status, before, before, left)
+          : this.#sql.endedOne.all(toColumn(id), status, before, before, left)
+      ) as HeadRow[];
       heads.push(...rows.map(headOf));
     }
     return heads;
@@ -282,6 +287,19 @@ function earliest(found: number | null, { at }: NextRow): number | null {
   return found === null || (at !== null && at < found) ? at : found;
 }
 
+/** Ended runs without a child and without an open ancestor, oldest first. */
+const REMOVABLE = `r.status = ? AND r.created_at < ? AND r.ended_at < ?
+      AND NOT EXISTS (SELECT 1 FROM pawl_runs c WHERE c.parent_run = r.id)
+      AND (r.parent_run IS NULL OR NOT EXISTS (
+        WITH RECURSIVE above (id, ended_at, parent_run, created_at) AS (
+          SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM pawl_runs p
+            WHERE p.id = r.parent_run AND r.created_at >= coalesce(p.started_at, 0)
+          UNION ALL
+          SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM above a JOIN pawl_runs p ON p.id = a.parent_run
+            WHERE a.ended_at IS NOT NULL AND a.created_at >= coalesce(p.started_at, 0))
+        SELECT 1 FROM above WHERE ended_at IS NULL))
+    ORDER BY r.created_at, r.key LIMIT ?`;
+
 /** Every statement on the table of runs. An update names only the columns that change, because SQLite rewrites each index of a named column. */
 export const RUN_SQL = {
   head: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.id = ?`,
@@ -324,18 +342,8 @@ export const RUN_SQL = {
     WHERE owner = ? AND status = ? AND wake_at IS NOT NULL`,
   nextFree: `SELECT min(wake_at) AS at FROM pawl_runs
     WHERE workflow = ? AND version = ? AND owner IS NULL AND wake_at IS NOT NULL`,
-  ended: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
-    WHERE r.status = ? AND r.created_at < ? AND r.ended_at < ?
-      AND NOT EXISTS (SELECT 1 FROM pawl_runs c WHERE c.parent_run = r.id)
-      AND (r.parent_run IS NULL OR NOT EXISTS (
-        WITH RECURSIVE above (id, ended_at, parent_run, created_at) AS (
-          SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM pawl_runs p
-            WHERE p.id = r.parent_run AND r.created_at >= coalesce(p.started_at, 0)
-          UNION ALL
-          SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM above a JOIN pawl_runs p ON p.id = a.parent_run
-            WHERE a.ended_at IS NOT NULL AND a.created_at >= coalesce(p.started_at, 0))
-        SELECT 1 FROM above WHERE ended_at IS NULL))
-    ORDER BY r.created_at, r.key LIMIT ?`,
+  ended: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE ${REMOVABLE}`,
+  endedOne: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.id = ? AND ${REMOVABLE}`,
   remove: "DELETE FROM pawl_runs WHERE key = ?",
 } as const;
 

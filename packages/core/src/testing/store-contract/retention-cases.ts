@@ -98,6 +98,31 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
+    name: "pruning of one run deletes that run only, unless it is open, has a child, or is below an open run",
+    run: async (t) => {
+      const one = async (runId: string, more: object = {}): Promise<number> =>
+        (await t.store.prune({ ...ALL, receivedBefore: null, runId, ...more })).runs;
+      const below = (id: string, runId: string) =>
+        create(id, { owner: "w", parent: { runId, location: id, onClose: "abandon" } });
+      await t.owned("open", "parent");
+      await t.completed("other");
+      await t.applied(below("child", "parent"), below("held", "open"));
+      for (const id of ["parent", "child", "held"]) await t.applied(append(id, { state: completed() }));
+      t.expect(await one("missing")).toBe(0);
+      t.expect(await one("open")).toBe(0);
+      t.expect(await one("held")).toBe(0);
+      t.expect(await one("parent")).toBe(0);
+      t.expect(await one("child", { statuses: ["failed"] })).toBe(0);
+      t.expect(await one("child", { runsEndedBefore: T0 - 1 })).toBe(0);
+      t.expect(await one("child")).toBe(1);
+      t.expect(await one("child")).toBe(0);
+      t.expect(await one("parent")).toBe(1);
+      t.expect(await t.store.load("parent")).toBe(null);
+      t.expect((await t.run("other")).status).toBe("completed");
+      t.expect((await t.run("held")).status).toBe("completed");
+    },
+  },
+  {
     name: "pruning deletes dead letters older than lettersBefore, oldest first, at most `limit` per call",
     run: async (t) => {
       for (const id of ["a", "b", "c", "d"]) {
