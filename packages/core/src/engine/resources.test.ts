@@ -97,6 +97,18 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     expect(at.map((time) => time - at[0]!)).toEqual([0, 9_000]);
   });
 
+  it("a run whose resource cannot be acquired fails even if its code ends right after the request", async () => {
+    const cluster = await create(onTestFinished);
+    const ends = workflow("ends", async (ctx) => {
+      await ctx.resource("a", { acquire: () => Promise.reject(new Error("down")), retry: false });
+      return "completed";
+    });
+    const engine = await cluster.engine({ workflows: [ends] });
+    expect(await cluster.failure(await engine.start(ends))).toMatchObject({
+      cause: { code: "RESOURCE_UNAVAILABLE", cause: { message: "down" } },
+    });
+  });
+
   it("another worker acquires its own resource, and its replay executes no step", async () => {
     const cluster = await create(onTestFinished);
     const { trace, how } = depot();

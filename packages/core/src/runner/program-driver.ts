@@ -183,9 +183,10 @@ export class ProgramDriver implements ProgramHost {
   /** Whether the program can be driven now. If a resource cannot be acquired, the program fails once its journal is replayed. */
   get resourcesReady(): boolean {
     if (this.#resources === null) return true;
-    if (!this.#resources.prepare()) return false;
     const { failure: error } = this.#resources;
+    // Before a new resource is delivered: the program could end without using it.
     if (error !== null && this.#cursor.done) this.finish({ kind: "failed", error });
+    else if (!this.#resources.prepare()) return false;
     return true;
   }
 
