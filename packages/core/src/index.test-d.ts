@@ -272,8 +272,14 @@ const declared = declareWorkflow<string, number>("declared");
 export async function declaredChildren(ctx: Ctx): Promise<void> {
   expectTypeOf(await ctx.child(declared, "text")).toEqualTypeOf<number>();
   expectTypeOf(await ctx.startChild(declared, "text")).toEqualTypeOf<ChildHandle<number>>();
+  expectTypeOf(await ctx.child(nothing)).toEqualTypeOf<void>();
+  expectTypeOf(await ctx.startChild(nothing)).toEqualTypeOf<ChildHandle<void>>();
   // @ts-expect-error The input of the declared workflow.
   await ctx.child(declared, 1);
+  // @ts-expect-error The declared workflow needs an input.
+  await ctx.child(declared);
+  // @ts-expect-error The declared workflow needs an input.
+  await ctx.startChild(declared);
 }
 
 export async function endless(ctx: Ctx): Promise<void> {

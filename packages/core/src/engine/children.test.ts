@@ -340,6 +340,17 @@ describe.each(TEST_STORES)("send and emit from a workflow, on the store $name", 
     ]);
   });
 
+  it("a child without an input starts with the input undefined", async () => {
+    const cluster = await create(onTestFinished);
+    const echo = workflow("echo", async (_, input?: string) => [input]);
+    const parent = workflow("parent", async (ctx) => [
+      await ctx.child(echo),
+      await (await ctx.startChild(echo)).result(),
+    ]);
+    const engine = await cluster.engine({ workflows: [echo, parent] });
+    expect(await cluster.result(await engine.start(parent))).toEqual([[undefined], [undefined]]);
+  });
+
   it("a child with a delay starts after it, and its tags are listed", async () => {
     const cluster = await create(onTestFinished);
     const late = workflow("late", async (ctx) => ctx.now());

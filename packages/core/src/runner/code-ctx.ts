@@ -193,27 +193,17 @@ export class CodeCtx implements Ctx {
 
   child<Input, Output>(
     workflow: WorkflowDeclaration<Input, Output>,
-    input: Input,
-    options: ChildOptions & { readonly propagateFailure: false },
-  ): Promise<Output | undefined>;
-  child<Input, Output>(
-    workflow: WorkflowDeclaration<Input, Output>,
-    input: Input,
+    input?: Input,
     options?: ChildOptions & { readonly propagateFailure?: boolean },
-  ): Promise<Output>;
-  child<Input, Output>(
-    workflow: WorkflowDeclaration<Input, Output>,
-    input: Input,
-    options?: ChildOptions & { readonly propagateFailure?: boolean },
-  ): Promise<Output | undefined> {
-    return child(this.#branch, workflow, input, options);
+  ): Promise<Output> {
+    return child(this.#branch, workflow, input as Input, options) as Promise<Output>;
   }
   startChild<Input, Output>(
     workflow: WorkflowDeclaration<Input, Output>,
-    input: Input,
+    input?: Input,
     options?: ChildOptions,
   ): Promise<ChildHandle<Output>> {
-    return startChild(this.#branch, workflow, input, options);
+    return startChild(this.#branch, workflow, input as Input, options);
   }
   result<Output = unknown>(runId: string, options?: WaitOptions): Promise<Output> {
     return result(this.#branch, runId, options);

@@ -261,6 +261,10 @@ export interface Ctx<Input = unknown> {
   /** Starts a run of another workflow and waits for its output. A declaration names a workflow whose code is elsewhere. */
   child<ChildInput, Output>(
     workflow: WorkflowDeclaration<ChildInput, Output>,
+    ...none: undefined extends ChildInput ? [] : [input: ChildInput]
+  ): Promise<Output>;
+  child<ChildInput, Output>(
+    workflow: WorkflowDeclaration<ChildInput, Output>,
     input: ChildInput,
     options: ChildOptions & { readonly propagateFailure: false },
   ): Promise<Output | undefined>;
@@ -270,6 +274,10 @@ export interface Ctx<Input = unknown> {
     options?: ChildOptions & { readonly propagateFailure?: boolean },
   ): Promise<Output>;
   /** Starts a run of another workflow and returns its handle. */
+  startChild<ChildInput, Output>(
+    workflow: WorkflowDeclaration<ChildInput, Output>,
+    ...none: undefined extends ChildInput ? [] : [input: ChildInput]
+  ): Promise<ChildHandle<Output>>;
   startChild<ChildInput, Output>(
     workflow: WorkflowDeclaration<ChildInput, Output>,
     input: ChildInput,
