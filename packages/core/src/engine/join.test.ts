@@ -92,6 +92,21 @@ describe.each(TEST_STORES)("join, on the store $name", ({ create }) => {
     );
   });
 
+  it("a branch may be named __proto__ like any other", async () => {
+    const cluster = await create(onTestFinished);
+    const odd = workflow("odd", async (ctx) => {
+      const joined = await ctx.join("j", [{ name: "__proto__", run: (c) => c.step("s", () => 1) }]);
+      const fails = {
+        name: "__proto__",
+        run: (c: Ctx) => c.step("s", () => Promise.reject(new Error("no")), { retry: false }),
+      };
+      const raced: unknown = await ctx.race("r", [fails]).catch((error: unknown) => error);
+      return [Object.keys(joined), Object.keys((raced as RaceError).errors)];
+    });
+    const engine = await cluster.engine({ workflows: [odd] });
+    expect(await cluster.result(await engine.start(odd))).toEqual([["__proto__"], ["__proto__"]]);
+  });
+
   it("a join without branches returns an empty result, also in a replay", async () => {
     const cluster = await create(onTestFinished);
     const none = workflow("none", async (ctx) => {

@@ -17,15 +17,16 @@ export async function join<const All extends Branches<Ctx> | BranchList<Ctx>>(
 ): Promise<Joined<All>> {
   const started = await startBranches(branch, "join", name, branches);
   const settled = await Promise.allSettled(started.map(({ path, run }) => callBranch(run, branchAt(branch, path))));
-  const errors: Record<string, Error> = {};
-  const values: Record<string, unknown> = {};
+  // Maps, because an assignment to a record would not add a branch named `__proto__`.
+  const errors = new Map<string, Error>();
+  const values = new Map<string, unknown>();
   settled.forEach((end, index) => {
     const key = started[index]?.name ?? "";
-    if (end.status === "rejected") errors[key] = end.reason as Error;
-    else values[key] = end.value;
+    if (end.status === "rejected") errors.set(key, end.reason as Error);
+    else values.set(key, end.value);
   });
-  if (Object.keys(errors).length > 0) throw new JoinError(name, errors);
-  return values as Joined<All>;
+  if (errors.size > 0) throw new JoinError(name, Object.fromEntries(errors));
+  return Object.fromEntries(values) as Joined<All>;
 }
 
 /** Resolves with the first branch that succeeds, and cancels the others. */
@@ -40,7 +41,7 @@ export async function race<const All extends Branches<Ctx> | BranchList<Ctx>>(
     cancellation: new BranchCancellation(branch.cancellation, () => outerSignal(branch)),
   }));
   return await new Promise((resolve, reject) => {
-    const errors: Record<string, Error> = {};
+    const errors = new Map<string, Error>();
     let decided = false;
     const won = (winner: string, value: unknown): void => {
       if (decided) return;
@@ -55,8 +56,8 @@ export async function race<const All extends Branches<Ctx> | BranchList<Ctx>>(
       resolve({ winner, value } as RaceResult<All>);
     };
     const failed = (loser: string, error: Error): void => {
-      errors[loser] = error;
-      if (Object.keys(errors).length === lines.length) reject(new RaceError(name, errors));
+      errors.set(loser, error);
+      if (errors.size === lines.length) reject(new RaceError(name, Object.fromEntries(errors)));
     };
     for (const { name: key, path, run, cancellation } of lines) {
       callBranch(run, { ...branchAt(branch, path), cancellation: cancellation }).then(
