@@ -71,8 +71,10 @@ describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
       return results.map(({ status }) => status);
     });
     const engine = await cluster.engine({ workflows: [any, settled] });
-    const runs = [await engine.start(any, undefined, { id: "a" }), await engine.start(settled, undefined, { id: "s" })];
-    for (const run of runs) await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    await engine.start(any, undefined, { id: "a" });
+    await engine.start(settled, undefined, { id: "s" });
+    for (const id of ["a", "s"])
+      await expect(cluster.finish(engine.run(id))).rejects.toMatchObject({ code: "RUN_FAILED" });
     broken = false;
     ran.length = 0;
     expect(await engine.retry("a")).toMatchObject({ records: 2 });
