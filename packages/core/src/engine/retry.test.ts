@@ -81,7 +81,7 @@ describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
     expect(await cluster.finish(engine.run("a"))).toBe("a");
     expect(await engine.retry("s")).toMatchObject({ records: 2 });
     expect(await cluster.finish(engine.run("s"))).toEqual(["fulfilled", "fulfilled"]);
-    expect(ran).toEqual(["a", "c", "d"]);
+    expect(ran).toEqual(["a", "b", "c", "d"]);
   });
 
   it("retry resumes a cancelled run and its cancelled children where they stopped", async () => {
