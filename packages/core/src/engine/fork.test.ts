@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { workflow } from "../index.ts";
+import { type Ctx, Loop, workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 describe.each(TEST_STORES)("fork, on the store $name", ({ create }) => {
@@ -53,6 +53,78 @@ describe.each(TEST_STORES)("fork, on the store $name", ({ create }) => {
     await cluster.world.advance("20 s");
     await engine.fork("f", "sleep", { id: "g" });
     expect(await cluster.finish(engine.run<typeof first>("g"))).toMatchObject({ began: first.began, draw: first.draw });
+  });
+
+  it("a fork has its own random numbers and ids after the fork point, the same in every replay", async () => {
+    const cluster = await create(onTestFinished);
+    const draw = workflow("draw", async (ctx) => {
+      const before = [ctx.uuid(), ctx.random()];
+      await ctx.step("a", () => 1);
+      const between = [ctx.uuid(), ctx.random()];
+      await ctx.step("b", () => 1);
+      await ctx.listen("go");
+      return { before, between, after: [ctx.uuid(), ctx.random()] };
+    });
+    const engine = await cluster.engine({ workflows: [draw] });
+    const run = await engine.start(draw, undefined, { id: "r" });
+    await run.send("go", null);
+    const first = await cluster.finish(run);
+    await engine.fork("r", "b", { id: "f" });
+    await engine.fork("r", 0, { id: "z" });
+    await cluster.world.settle();
+    // The forks are replayed by another process.
+    const heir = await cluster.takeOver(engine, { workflows: [draw] });
+    await heir.fork("f", "go", { id: "g" });
+    for (const id of ["f", "g", "z"]) await heir.send(id, "go", null);
+    const [f, g, z] = (await Promise.all(["f", "g", "z"].map((id) => cluster.finish(heir.run<typeof first>(id))))) as [
+      typeof first,
+      typeof first,
+      typeof first,
+    ];
+    const all = [first, f, g, z];
+    expect([f.before, g.before]).toEqual([first.before, first.before]);
+    expect(g.between).toEqual(f.between);
+    const drawn = (values: ReadonlyArray<readonly unknown[]>): number => new Set(values.flat()).size;
+    expect(drawn([first.before, z.before])).toBe(4);
+    expect(drawn([first.between, f.between, z.between])).toBe(6);
+    expect(drawn(all.map(({ after }) => after))).toBe(8);
+  });
+
+  it("a fork in a loop draws the same numbers in a replay after its iterations were removed", async () => {
+    const cluster = await create(onTestFinished);
+    const seen: string[] = [];
+    const looping = workflow("looping", async (ctx) => {
+      const before = ctx.uuid();
+      return await ctx.loop({
+        name: "l",
+        state: [before],
+        commitInterval: 1,
+        run: async (c: Ctx, drawn: string[], round: number) => {
+          const id = c.uuid();
+          seen.push(`${ctx.runId} ${round} ${id}`);
+          await c.listen("next");
+          return round === 4 ? Loop.break([...drawn, id]) : Loop.continue([...drawn, id]);
+        },
+      });
+    });
+    const engine = await cluster.engine({ workflows: [looping] });
+    const run = await engine.start(looping, undefined, { id: "r" });
+    for (let n = 0; n < 2; n += 1) await run.send("next", n);
+    await cluster.world.settle();
+    await engine.fork("r", null, { id: "f" });
+    for (let n = 2; n < 4; n += 1) await engine.send("f", "next", n);
+    await cluster.world.settle();
+    const heir = await cluster.takeOver(engine, { workflows: [looping] });
+    for (let n = 2; n < 5; n += 1) await heir.send("r", "next", n);
+    await heir.send("f", "next", 4);
+    const [first, fork] = [
+      await cluster.finish(heir.run<string[]>("r")),
+      await cluster.finish(heir.run<string[]>("f")),
+    ];
+    expect(fork.slice(0, 3)).toEqual(first.slice(0, 3));
+    expect(new Set([...first, ...fork]).size).toBe(9);
+    const rounds = new Set(seen.filter((line) => line.startsWith("f ")));
+    expect([...rounds].filter((line) => line.startsWith("f 4 "))).toHaveLength(1);
   });
 
   it("a fork with another input and patched results takes another path", async () => {

@@ -9,7 +9,7 @@ import type { RunHistory } from "../model/transition.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import { awaitedChildren } from "../rules/awaited-children.ts";
 import { cutBefore } from "../rules/cut-journal.ts";
-import type { OriginOf } from "../runner/operator-records.ts";
+import { type ForkResult, type OriginOf, seedOf } from "../runner/operator-records.ts";
 import { ACT_KINDS, type ActOptions, actionId, actionRecord, type WholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
 import { actionTime, cutOf, endsOf, undoAfter } from "./rewind.ts";
@@ -61,7 +61,7 @@ export async function forkedRun(
   const { ends, open } = await endsOf("fork", worker.reader, awaitedChildren(cut.kept));
   const [child] = open;
   if (child !== undefined && options.openChildren !== "ignore") throw childOpen(run.id, child.id);
-  const result = { records: cut.kept.length };
+  const result: ForkResult = { records: cut.kept.length, seed: seedOf({ run: id, generation: 0 }) };
   const fork = { id: actionId({}, () => id), target, result };
   const { by, why } = options;
   const note = { ...(by === undefined ? {} : { by }), ...(why === undefined ? {} : { why }) };

@@ -1,3 +1,4 @@
+import { operatorActionOf } from "../model/operator-action.ts";
 import type { JournalRecord, RecordKind, Records } from "../model/record.ts";
 import type { JournalAhead, ResumePoint } from "../workflow/program.ts";
 
@@ -64,6 +65,8 @@ export class JournalCursor implements JournalAhead {
   readonly #records: Records;
   readonly #hasOpenWaits: boolean;
   #index = 0;
+  /** The last `fork` record that was passed, until it is taken. */
+  #fork: JournalRecord | null = null;
   /** Null at the end. */
   #next: JournalRecord | null;
   /** The index of the last record at or under each path. Built by the first look ahead. */
@@ -91,8 +94,16 @@ export class JournalCursor implements JournalAhead {
   }
 
   advance(): void {
+    if (this.#next?.kind === "operator" && operatorActionOf(this.#next) === "fork") this.#fork = this.#next;
     this.#index += 1;
     this.#next = this.#records.at(this.#index) ?? null;
+  }
+
+  /** Takes the last `fork` record that was passed. Null if none was passed since the last call. */
+  takeFork(): JournalRecord | null {
+    const fork = this.#fork;
+    if (fork !== null) this.#fork = null;
+    return fork;
   }
 
   holds(location: string, kind: RecordKind): boolean {

@@ -33,6 +33,20 @@ export function seedOf({ run, generation }: OriginOf): string {
   return `${run}/${generation}`;
 }
 
+/** The result in the payload of a `fork` record. */
+export interface ForkResult {
+  /** The number of copied records. */
+  readonly records: number;
+  /** The seed of the fork's random values after this record. Omitted in forks of earlier versions, which keep the seed of their origin. */
+  readonly seed?: string;
+}
+
+/** The seed after a `fork` record. Null if it does not change there. */
+export function seedAfterFork(codec: Codec, fork: JournalRecord): string | null {
+  const { result } = codec.decode(fork.payload) as { readonly result: ForkResult };
+  return result.seed ?? null;
+}
+
 /** How many operator actions have redirected a run, and when the last one did. Null if none. */
 interface Edition {
   readonly edition: number;

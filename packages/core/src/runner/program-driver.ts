@@ -13,7 +13,7 @@ import type { CommandEnd, Completed } from "./completions.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
 import { waitSinceProgress, warningRecord } from "./limits.ts";
-import { originOf, seedOf, skipOperatorRecords } from "./operator-records.ts";
+import { originOf, seedAfterFork, seedOf, skipOperatorRecords } from "./operator-records.ts";
 import type { PendingAppend } from "./pending-append.ts";
 import { readPayload } from "./read-payload.ts";
 import { type Diverged, replayNext, replayStep } from "./replay.ts";
@@ -39,8 +39,8 @@ export class ProgramDriver implements ProgramHost {
   readonly #state: SessionState;
   readonly #services: SessionServices;
   readonly #createProgram: ProgramFactory;
-  /** The seed of the run that the journal was copied from. Null if it was not copied. */
-  readonly #seed: string | null;
+  /** The seed of the run that this part of the journal was copied from. Null if it was not copied. */
+  #seed: string | null;
   /** JOURNAL_END once the program is live. */
   #cursor: JournalCursor;
   /** Created with the first request. */
@@ -73,6 +73,7 @@ export class ProgramDriver implements ProgramHost {
     this.#deliveredSeq = snapshot?.seq ?? parts.run.baseSeq;
     this.#now = snapshot?.at ?? origin.at;
     this.#skipOperatorRecords();
+    this.#updateSeed();
     if (this.#cursor.done && !hasOpenWaits) this.#cursor = JOURNAL_END;
     this.#createProgram = createProgram;
   }
@@ -82,6 +83,7 @@ export class ProgramDriver implements ProgramHost {
   }
 
   get seed(): string {
+    this.#updateSeed();
     return this.#seed ?? seedOf({ run: this.runId, generation: this.run.generation });
   }
 
@@ -272,6 +274,7 @@ export class ProgramDriver implements ProgramHost {
     if (error !== null) return { kind: "diverged", error };
     if (!this.#cursor.done) return this.#replay();
     if (!this.live) {
+      this.#updateSeed();
       this.#cursor = JOURNAL_END;
       this.#fresh = [...this.#state.open.byLocation.values()];
       for (const command of this.#fresh) createDocuments(this.#state.pending, command);
@@ -378,6 +381,12 @@ export class ProgramDriver implements ProgramHost {
   /** Watched, so that an unhandled failure is attributed to the run. A separate method, so that only a failure allocates a closure. */
   #fail(command: Command, completion: Completion): void {
     this.#services.rejections.watched(this.runId, () => command.settle(completion));
+  }
+
+  /** A fork has its own random values after the copied records. */
+  #updateSeed(): void {
+    const fork = this.#cursor.takeFork();
+    if (fork !== null) this.#seed = seedAfterFork(this.#state.codec, fork) ?? this.#seed;
   }
 
   /** The program's time includes the operator records that follow the delivered one. */

@@ -18,7 +18,7 @@ export interface ProgramHost {
   readonly live: boolean;
   /** Number of operator actions that redirected the run: rewind, retry, fork. Posts after such an action get new ids. */
   readonly edition: number;
-  /** Seed of the program's random values. The same in every replay, and in a fork. */
+  /** Seed of the program's random values. The same in every replay. A fork replays copied records with the seed of its origin. */
   readonly seed: string;
   /** Aborted when the run ends or leaves this worker. */
   readonly signal: AbortSignal;
