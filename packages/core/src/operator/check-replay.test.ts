@@ -19,6 +19,7 @@ interface Incompatible extends Change {
 }
 
 const noop = workflow("noop", async () => 1);
+const other = workflow("other", async () => 1);
 const waits: Code = async (ctx) => {
   await ctx.step("a", () => 1);
   await ctx.step("b", () => 2);
@@ -149,6 +150,35 @@ const INCOMPATIBLE: readonly Incompatible[] = [
       await ctx.listen("go");
     },
     finds: { kind: "record", location: "first", recorded: /^spawn at first$/, requested: /^spawn at second$/ },
+  },
+  {
+    name: "a child of the same name is another workflow",
+    was: async (ctx) => {
+      await ctx.child(noop, undefined, { name: "kid" });
+      await ctx.listen("go");
+    },
+    becomes: async (ctx) => {
+      await ctx.child(other, undefined, { name: "kid" });
+      await ctx.listen("go");
+    },
+    finds: {
+      kind: "record",
+      location: "kid",
+      recorded: /^spawn of noop at kid$/,
+      requested: /^spawn of other at kid$/,
+    },
+  },
+  {
+    name: "a message is sent to another run",
+    was: async (ctx) => {
+      await ctx.send("ann", "news", 1);
+      await ctx.listen("go");
+    },
+    becomes: async (ctx) => {
+      await ctx.send("bob", "news", 1);
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "send news", recorded: /^send to ann at/, requested: /^send to bob at/ },
   },
   {
     name: "the code ends while the run waits",

@@ -62,6 +62,8 @@ function isBeforeStart({ startsAt: begins }: SkipRules, path: string): boolean {
 /** Reads a run's records from first to last, with a look ahead. */
 export class JournalCursor implements JournalAhead {
   readonly skipped = new SkippedRecords();
+  /** Whether the journal starts with a copy of another run's journal. */
+  readonly isCopied: boolean;
   readonly #records: Records;
   readonly #hasOpenWaits: boolean;
   #index = 0;
@@ -79,6 +81,7 @@ export class JournalCursor implements JournalAhead {
     this.#records = records;
     this.#hasOpenWaits = hasOpenWaits;
     this.#next = records.at(0) ?? null;
+    this.isCopied = this.#next !== null && operatorActionOf(this.#next) === "origin";
   }
 
   get next(): JournalRecord | null {

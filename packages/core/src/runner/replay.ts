@@ -9,6 +9,7 @@ import { warningOf } from "./limits.ts";
 import type { OpenCommandView } from "./open-commands.ts";
 import { readPayload } from "./read-payload.ts";
 import type { SessionState } from "./session-state.ts";
+import { startedWorkflow } from "./started-child.ts";
 
 /** The program requested something that its journal does not have. */
 export interface Diverged {
@@ -65,7 +66,7 @@ export function replayNext(
       return { kind: "stop", stop: stopOf(record) };
     }
     const command = open.byLocation.get(record.location);
-    if (command === undefined || !fits(record, command)) {
+    if (command === undefined || !fits(codec, cursor, record, command)) {
       if (cursor.skipped.covers(record)) {
         loopRecords.note(record);
         undo.skipped(record);
@@ -73,7 +74,7 @@ export function replayNext(
         cursor.advance();
         continue;
       }
-      const error = hasEnded ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation);
+      const error = hasEnded ? divergedAtEnd(runId, record) : divergedAtRecord(codec, runId, record, open.byLocation);
       return { kind: "diverged", error };
     }
     cursor.advance();
@@ -95,10 +96,44 @@ export function replayNext(
   return null;
 }
 
-/** Whether a record belongs to a command: it completes the command, with the same branches, or stores a failed attempt of it. */
-function fits(record: JournalRecord, command: Command): boolean {
+/**
+ * Whether a record belongs to a command: it completes the command, with the same branches or the same target, or stores a failed attempt
+ * of it. The targets in copied records may contain the id of the run that they were copied from.
+ */
+function fits(codec: Codec, { isCopied }: JournalCursor, record: JournalRecord, command: Command): boolean {
   if (record.kind !== command.record) return record.kind === "retry" && command.kind === "step";
-  return (record.kind !== "join" && record.kind !== "race") || record.detail === detailOf(command);
+  switch (record.kind) {
+    case "join":
+    case "race":
+      return record.detail === detailOf(command);
+    case "send":
+    case "emit":
+    case "spawn": {
+      const target = isCopied || command.kind !== "post" ? null : targetOf(codec, record);
+      return target === null || target === requestedTarget(command);
+    }
+    default:
+      return true;
+  }
+}
+
+/** The run that a message was sent to, the topic of an event, or the workflow of a child. Null if the record does not contain it. */
+function targetOf(codec: Codec, record: JournalRecord): string | null {
+  if (record.kind === "spawn") return startedWorkflow(codec.decode(record.payload));
+  return record.kind === "send" || record.kind === "emit" ? record.detail : null;
+}
+
+function requestedTarget(command: Command): string | null {
+  if (command.kind !== "post") return null;
+  return command.post.kind === "start" ? command.post.run.workflow : command.detail;
+}
+
+const TARGETS: Readonly<Partial<Record<RecordKind, string>>> = { send: "send to", emit: "emit on", spawn: "spawn of" };
+
+/** Describes a record or a command with its target. */
+function describedTarget(kind: RecordKind, target: string | null): string | null {
+  const text = TARGETS[kind];
+  return text === undefined || target === null ? null : `${text} ${target}`;
 }
 
 /** Returns the completion that the program received when the record was made. */
@@ -134,10 +169,14 @@ export function divergenceOf(error: PawlError): Divergence | null {
   return divergences.get(error) ?? null;
 }
 
-function divergedAtRecord(runId: string, record: JournalRecord, open: OpenCommandView): PawlError {
+function divergedAtRecord(codec: Codec, runId: string, record: JournalRecord, open: OpenCommandView): PawlError {
   const there = open.get(record.location);
-  const requested = there === undefined ? describeOpen(open) : describe(there);
-  return diverged(runId, record, requested, `the code requested ${requested}`);
+  const isSameKind = there?.record === record.kind;
+  const target = isSameKind ? describedTarget(record.kind, requestedTarget(there)) : null;
+  const recorded = target === null ? null : describedTarget(record.kind, targetOf(codec, record));
+  const requested =
+    there === undefined ? describeOpen(open) : recorded === null ? describe(there) : `${target} at ${there.location}`;
+  return diverged(runId, record, requested, `the code requested ${requested}`, recorded);
 }
 
 function divergedAtEnd(runId: string, record: JournalRecord): PawlError {
@@ -150,9 +189,15 @@ export function divergedAtRollback(runId: string, step: Pick<JournalRecord, "loc
   return diverged(runId, record, "no rollback", "the code has no rollback for it");
 }
 
-function diverged(runId: string, record: Recorded, requested: string, difference: string): PawlError {
+function diverged(
+  runId: string,
+  record: Recorded,
+  requested: string,
+  difference: string,
+  withTarget: string | null = null,
+): PawlError {
   const { location, seq } = record;
-  const recorded = described(record.kind, record.detail);
+  const recorded = withTarget ?? described(record.kind, record.detail);
   const error = new PawlError(
     "HISTORY_DIVERGED",
     `run ${runId} diverged at ${location}: the journal has ${recorded} (record ${seq}), ${difference}; ` +

@@ -10,6 +10,7 @@ import type { Arm } from "../../workflow/command.ts";
 import type { ChildHandle, ChildOptions, WorkflowDeclaration } from "../../workflow/ctx.ts";
 import { checkDeclaration } from "../../workflow/workflow.ts";
 import { generationId, postId } from "../program-posts.ts";
+import { type StartedChild, startedRunId } from "../started-child.ts";
 import { type Branch, checkNotInStep, completionValue, issue, locate, perform } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
 
@@ -92,12 +93,12 @@ export function startChild<Input, Output>(
             startAt: at + parseDuration(delay, "delay"),
           },
         },
-        value: id,
+        value: { runId: id, workflow: declared.name } satisfies StartedChild,
         detail: id,
         settle,
       };
     },
-    (completion) => childHandle<Output>(branch, completionValue(completion) as string, location),
+    (completion) => childHandle<Output>(branch, startedRunId(completionValue(completion)), location),
   );
 }
 

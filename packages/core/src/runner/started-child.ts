@@ -1,0 +1,15 @@
+/** The value of a `spawn` record: the child's id and its workflow. In records of earlier versions and of programs: only the id. */
+export interface StartedChild {
+  readonly runId: string;
+  readonly workflow: string;
+}
+
+export function startedRunId(value: unknown): string {
+  return typeof value === "string" ? value : (value as StartedChild).runId;
+}
+
+/** Null if the record does not contain it. */
+export function startedWorkflow(value: unknown): string | null {
+  const workflow = (value as Partial<StartedChild> | null | undefined)?.workflow;
+  return typeof workflow === "string" ? workflow : null;
+}
