@@ -31,6 +31,7 @@ import { FORMS, type Forms } from "./human/forms.ts";
 import { type HumanTasks, humanTasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
 import type { RetrySetting } from "./model/process.ts";
+import { explainProcess, type ProcessExplanation } from "./operations/explain-process.ts";
 import {
   MIGRATE_OPTIONS,
   type MigrateRunsOptions,
@@ -339,7 +340,16 @@ export class Bpmn {
     return await this.#engine.send(runId, taskMessage(location), { variables }, { id: `complete ${location}` });
   }
 
-  /** The current state of a run: active elements, tasks, incidents and variables. */
+  /**
+   * Returns why a run is in its state, as data and as a sentence: as `engine.explain`, with the incidents and their messages, and with
+   * the joins that hold tokens.
+   */
+  async explain(runId: string): Promise<ProcessExplanation> {
+    const explanation = await this.#engine.explain(runId);
+    return explainProcess(explanation, await this.view(runId));
+  }
+
+  /** The current state of a run: active elements, tasks, incidents, joins that hold tokens, and variables. */
   async view(runId: string): Promise<ProcessView> {
     const run = await this.#engine.get(runId);
     if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${runId} not found`);

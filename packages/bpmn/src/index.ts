@@ -85,6 +85,7 @@ export type {
   TaskElement,
   TaskType,
 } from "./model/process.ts";
+export type { ProcessExplanation } from "./operations/explain-process.ts";
 export type { MigratedRun, MigrateRunsOptions, RunMigrationReport } from "./operations/migrate-runs.ts";
 export type { ElementMap, MigrationProblem } from "./operations/migration-check.ts";
 export {
@@ -93,6 +94,7 @@ export {
   type RetryReport,
 } from "./operations/process-operations.ts";
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./operations/process-view.ts";
+export type { IncomingFlow, WaitingJoin } from "./operations/waiting-joins.ts";
 export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export { OVERDUE_TOPIC, type OverdueTask } from "./program/topics.ts";
 export {

@@ -6,6 +6,7 @@ import { elementOf, ROOT } from "../machine/working-state.ts";
 import type { Process } from "../model/process.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { rebuildState } from "../program/rebuild-state.ts";
+import { type WaitingJoin, waitingJoins } from "./waiting-joins.ts";
 
 /** An active element of a run. */
 export interface ActiveNode {
@@ -48,6 +49,8 @@ export interface ProcessView {
   readonly variables: Variables;
   readonly tasks: readonly WaitingTask[];
   readonly incidents: readonly IncidentView[];
+  /** Elements that hold tokens until more of them arrive. They are not among `currentNodes`: no operator action applies to them. */
+  readonly joins: readonly WaitingJoin[];
   /** Fraction of the elements that have completed at least once, 0 to 1. 1 if the run has completed. */
   readonly progress: number;
 }
@@ -83,6 +86,7 @@ export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, si
       const { kind, message, at } = incident;
       return [{ row: id, element, kind, message, at }];
     }),
+    joins: waitingJoins(state, ROOT),
     progress: run.status === "completed" ? 1 : state.completed.size / Math.max(1, process.elements.size),
   };
 }

@@ -252,10 +252,16 @@ function lastRecordText({ lastRecord, at }: Unworded): string {
   return `its last record is ${kind} at ${location}, ${durationText(Math.max(0, at - lastRecord.at))} ago`;
 }
 
+/** Names of users cannot start with `~`. A program waits there for operator actions. */
+function isInternal({ location }: WaitingFor): boolean {
+  return location.startsWith("~");
+}
+
 function waitsText({ waits, waitsCount, at }: Unworded): string {
-  const named = waits.slice(0, NAMED_MAX).map((wait) => waitText(wait, at));
-  const rest = waitsCount - named.length;
-  if (named.length === 0) return "something";
+  const own = waits.filter((wait) => !isInternal(wait));
+  const named = own.slice(0, NAMED_MAX).map((wait) => waitText(wait, at));
+  const rest = waitsCount - (waits.length - own.length) - named.length;
+  if (named.length === 0) return waits.length > 0 ? "an operator action" : "something";
   return rest === 0 ? named.join(" and ") : `${named.join(", ")} and ${rest} more`;
 }
 
