@@ -125,6 +125,29 @@ describe.each(TEST_STORES)("children, on the store $name", ({ create }) => {
     },
   );
 
+  it("a child whose workflow no worker has ends with its parent", async () => {
+    const cluster = await create(onTestFinished);
+    const unknown = workflow("unknown", async () => "never");
+    const parent = workflow("parent", async (ctx) => {
+      const free = await ctx.startChild(unknown, undefined, { name: "free" });
+      await Promise.race([ctx.child(unknown, undefined, { name: "awaited" }), ctx.listen("end")]);
+      return free.runId;
+    });
+    const engine = await cluster.engine({ workflows: [parent] });
+    const run = await engine.start(parent, undefined, { id: "p" });
+    await cluster.world.settle();
+    expect(await engine.run("p//awaited").status()).toBe("pending");
+    await run.send("end", null);
+    expect(await cluster.result(run)).toBe("p//free");
+    expect(await engine.run("p//awaited").status()).toBe("cancelled");
+    expect(await cluster.failure(engine.run("p//awaited"))).toMatchObject({ code: "RUN_CANCELLED" });
+    expect(await engine.run("p//free").status()).toBe("pending");
+    const late = await cluster.engine({ workflows: [unknown] });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(late.run("p//free"))).toBe("never");
+    expect(await late.run("p//awaited").status()).toBe("cancelled");
+  });
+
   it("a cancel of a run also cancels its children and their children", async () => {
     const cluster = await create(onTestFinished);
     const middle = workflow("middle", async (ctx) => ctx.child(slow, undefined));

@@ -70,7 +70,14 @@ export type Post =
   /** Requests that a run cancel itself. */
   | { readonly kind: "cancel"; readonly to: string; readonly id: string; readonly reason: Payload; readonly at: number }
   /** Requests a cancel of every open child of the run whose `onClose` is `cancel`. */
-  | { readonly kind: "closeChildren"; readonly of: string; readonly reason: Payload; readonly at: number };
+  | {
+      readonly kind: "closeChildren";
+      readonly of: string;
+      readonly reason: Payload;
+      readonly at: number;
+      /** Set if the run has ended: a child that has not started ends at once. Omitted if the run still waits for the ends of its children. */
+      readonly isEnd?: true;
+    };
 
 /** The new state of a run's row, set by its owner or by a control transition. */
 export type RunState =

@@ -1,20 +1,17 @@
-import { childEndId, type DeadLetter, type InboxEntry } from "../model/inbox.ts";
-import { nameSegment } from "../model/location.ts";
+import { childEndId, type InboxEntry } from "../model/inbox.ts";
 import { isTerminal } from "../model/run.ts";
 import type { MessagePost, Post, PostAnswer } from "../model/transition.ts";
 import { applyEvent } from "./apply-event.ts";
 import type { Batch } from "./batch.ts";
+import { closeChildren } from "./close-children.ts";
 import { deliver } from "./deliver.ts";
+import { broadcastMessage, buryMessage } from "./undelivered.ts";
 
 /** Posts that a caller outside a run may send. */
 export type DirectPost = Extract<Post, { kind: "message" | "event" | "cancel" }>;
 
 type ChildEnd = Extract<Post, { kind: "childEnd" }>;
 type CancelPost = Extract<Post, { kind: "cancel" }>;
-
-/** How long a broadcast message is kept as an event, and how many are kept per topic. */
-const BROADCAST_EXPIRE_MS = 7 * 24 * 60 * 60 * 1000;
-const BROADCAST_PENDING_MAX = 10_000;
 
 const QUEUED: PostAnswer = { kind: "queued" };
 const DUPLICATE: PostAnswer = { kind: "duplicate" };
@@ -34,10 +31,7 @@ export function applyPost(batch: Batch, post: Post): PostAnswer {
     case "cancel":
       return postEntry(batch, post.to, cancelEntry(post));
     case "closeChildren":
-      for (const child of batch.tables.runs.openChildren(post.of)) {
-        // A child that was reopened with its parent is closed again.
-        deliver(batch, child, cancelEntry({ ...post, id: `close:${post.of}` }), child.status !== "compensating");
-      }
+      closeChildren(batch, post, cancelEntry({ ...post, id: `close:${post.of}` }));
       return QUEUED;
   }
 }
@@ -75,40 +69,4 @@ function childEntry({ location, child, outcome, status, at }: ChildEnd): Omit<In
 
 function cancelEntry({ id, reason, at }: Pick<CancelPost, "id" | "reason" | "at">): Omit<InboxEntry, "n"> {
   return { kind: "cancel", id, name: "", value: reason, status: null, at, onTargetTerminated: "discard" };
-}
-
-type Undelivered = Pick<MessagePost, "to" | "id" | "name" | "value" | "at">;
-
-/** Users cannot give an id with `//`, so this id equals no other event's or letter's. */
-function originId(to: string, id: string): string {
-  return `${nameSegment(to)}//${nameSegment(id)}`;
-}
-
-export function buryMessage(batch: Batch, message: Undelivered, why: Pick<DeadLetter, "reason" | "status">): void {
-  batch.tables.letters.insert({
-    id: originId(message.to, message.id),
-    kind: "message",
-    target: message.to,
-    name: message.name,
-    value: message.value,
-    ...why,
-    sentAt: message.at,
-    deadAt: batch.now,
-    postId: message.id,
-  });
-}
-
-/** Emits a message whose target has ended as an event of its name. */
-export function broadcastMessage(batch: Batch, to: string, message: Omit<Undelivered, "to">): void {
-  applyEvent(batch, {
-    kind: "event",
-    topic: message.name,
-    id: originId(to, message.id),
-    value: message.value,
-    at: message.at,
-    expireAt: batch.now + BROADCAST_EXPIRE_MS,
-    deliver: "all",
-    consume: "one",
-    pendingMax: BROADCAST_PENDING_MAX,
-  });
 }

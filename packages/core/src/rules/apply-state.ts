@@ -2,10 +2,10 @@ import type { InboxEntry } from "../model/inbox.ts";
 import { compensateRecord } from "../model/record.ts";
 import type { RunState } from "../model/transition.ts";
 import { deliverPending, returnEvent } from "./apply-event.ts";
-import { broadcastMessage, buryMessage } from "./apply-post.ts";
 import type { Batch } from "./batch.ts";
 import { workingStatus } from "./run-head.ts";
 import type { HeadDraft, RunHead } from "./tables.ts";
+import { broadcastMessage, buryMessage } from "./undelivered.ts";
 
 type WaitState = Extract<RunState, { status: "running" | "suspended" }>;
 type ReleasedState = Extract<RunState, { status: "released" | "resumed" | "reopened" }>;

@@ -168,7 +168,7 @@ describe("appends", () => {
     "an append that ends the run as %s closes its children and notifies its parent after its own posts",
     (status) => {
       const state: RunState = { status, outcome: '"o"', at: 9 };
-      const close = { kind: "closeChildren", of: "r", reason: null, at: 9 };
+      const close = { kind: "closeChildren", of: "r", reason: null, at: 9, isEnd: true };
       const end = { kind: "childEnd", to: "p", location: "child", child: "r", status, outcome: '"o"', at: 9 };
       expect(decide(view("running", { parent }), append({ state, posts: [message] }), NOW)).toMatchObject({
         transition: { posts: [message, close, end], state },
@@ -246,7 +246,7 @@ describe("controls", () => {
         state: { status: "cancelled", outcome: '"why"', at: NOW },
         journal: null,
         posts: [
-          { kind: "closeChildren", of: "r", reason: null, at: NOW },
+          { kind: "closeChildren", of: "r", reason: null, at: NOW, isEnd: true },
           { kind: "childEnd", to: "p", location: "child", child: "r", status: "cancelled", outcome: '"why"', at: NOW },
         ],
       },

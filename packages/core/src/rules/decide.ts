@@ -138,7 +138,7 @@ function endPosts({ id, parent }: RunView, state: RunState, undo: Undo): readonl
   if (state.status === "compensating") return [{ kind: "closeChildren", of: id, reason: null, at: state.at }];
   if (!isEnd(state)) return [];
   const { at, outcome } = state;
-  const close: Post = { kind: "closeChildren", of: id, reason: null, at };
+  const close: Post = { kind: "closeChildren", of: id, reason: null, at, isEnd: true };
   if (parent === null) return [close];
   const { runId: to, location } = parent;
   const status = childEndStatus(state.status, undo);

@@ -303,7 +303,13 @@ function writePost(args: Args, post: Post): void {
       return;
     }
     case "closeChildren":
-      args.push("closeChildren", toWire(post.of), toWireOrNull(post.reason), String(post.at));
+      args.push(
+        "closeChildren",
+        toWire(post.of),
+        toWireOrNull(post.reason),
+        String(post.at),
+        flag(post.isEnd === true),
+      );
   }
 }
 

@@ -329,6 +329,27 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
+    name: "the end of a parent ends a child that has not started, at once",
+    run: async (t) => {
+      await t.owned("p");
+      const parent = { runId: "p", location: "c", onClose: "cancel" } as const;
+      const later = { ...newRun("later", { parent }), startAt: T0 + 1 };
+      await t.applied({ kind: "create", run: newRun("due", { parent }) }, { kind: "create", run: later });
+      await t.applied(post(message("due", "m")));
+      const close = { kind: "closeChildren", of: "p", reason: '"closed"', at: T0 } as const;
+      await t.applied(append("p", { records: [record(1)], posts: [close] }));
+      t.expect(await t.run("due")).toMatchObject({ status: "pending", endedAt: null });
+      await t.applied(append("p", { state: completed(), posts: [{ ...close, isEnd: true }] }));
+      for (const id of ["due", "later"]) {
+        const ended = { status: "cancelled", endedAt: T0, outcome: '"closed"', owner: null, wakeAt: null, epoch: 2 };
+        t.expect(await t.run(id)).toMatchObject(ended);
+        t.expect(await t.inboxIds(id)).toEqual([]);
+      }
+      t.expect(await t.claimIds("v")).toEqual([]);
+      t.expect(await t.answer(post(cancel("due")))).toMatchObject({ post: { kind: "targetTerminated" } });
+    },
+  },
+  {
     name: "a message that a branch waits for wakes the run while another branch is running",
     run: async (t) => {
       await t.owned("r");

@@ -128,16 +128,30 @@ local function create(run, history)
   return true
 end
 
+-- Defined in apply.lua.
+local finish
+
+-- A child that has not started ends at once: it has nothing to roll back, and perhaps no worker has its workflow.
+local function cancel_unstarted(child, post)
+  runs.touch(child)
+  child[EPOCH], child[TURN] = child[EPOCH] + 1, 0
+  finish(child, { status = 'cancelled', outcome = post.reason, at = post.at })
+end
+
 local function close_children(post)
   if call('EXISTS', P .. ':cx:' .. post.of, P .. ':ch:' .. post.of) == 0 then return { 'queued' } end
   for _, partition in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
-    send(tonumber(partition), { 'closeChildren', post.of, post.reason, whole(post.at) })
+    send(tonumber(partition), { 'closeChildren', post.of, post.reason, whole(post.at), post.is_end and '1' or '0' })
   end
   for _, child in ipairs(runs.children(post.of)) do
     if child[ON_CLOSE] == 'cancel' and not is_terminal(child[STATUS]) then
-      -- A child that was reopened with its parent is closed again.
-      local entry = { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' }
-      deliver_entry(child, entry, child[STATUS] ~= 'compensating')
+      if post.is_end and child[STATUS] == 'pending' and not child[STARTED_AT] and child[UNDO] == 'none' then
+        cancel_unstarted(child, post)
+      else
+        -- A child that was reopened with its parent is closed again.
+        local entry = { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' }
+        deliver_entry(child, entry, child[STATUS] ~= 'compensating')
+      end
     end
   end
   return { 'queued' }

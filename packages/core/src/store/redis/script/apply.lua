@@ -67,7 +67,7 @@ local function restart(h, state)
   wake_claimable(h)
 end
 
-local function finish(h, state)
+function finish(h, state)
   leave_topics(h)
   h[STATUS], h[ENDED_AT], h[OWNER], h[WAKE_AT] = state.status, state.at, false, false
   runs.set(h, 'o', state.outcome)

@@ -44,7 +44,7 @@ function read.post_body(kind)
   if kind == 'message' then return { kind = kind, to = arg(), entry = read.entry(), by_run = arg() == '1' } end
   if kind == 'entry' then return { kind = kind, to = arg(), entry = read.entry() } end
   if kind == 'start' then return { kind = kind, run = read.run(), history = read.history() } end
-  if kind == 'closeChildren' then return { kind = kind, of = arg(), reason = arg(), at = num() } end
+  if kind == 'closeChildren' then return { kind = kind, of = arg(), reason = arg(), at = num(), is_end = arg() == '1' } end
   return {
     kind = kind,
     event = {
