@@ -31,8 +31,8 @@ import {
   type Migration,
   planMigration,
 } from "./migrate.ts";
+import { isBeingCancelled, planRetry } from "./plan-retry.ts";
 import { planRestart, RESTART_OPTIONS, type RestartOptions } from "./restart.ts";
-import { isBeingCancelled, planRetry } from "./retry.ts";
 import {
   actionTime,
   cancelPosts,
