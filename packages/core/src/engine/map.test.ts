@@ -8,17 +8,19 @@ describe.each(TEST_STORES)("map, on the store $name", ({ create }) => {
     const cluster = await create(onTestFinished);
     let open = 0;
     let openMax = 0;
+    const double = async (item: number, ms: number): Promise<number> => {
+      const { clock } = cluster.world;
+      open += 1;
+      openMax = Math.max(openMax, open);
+      await new Promise<void>((resolve) => clock.wakeAt(clock.now() + ms, resolve));
+      open -= 1;
+      return item * 2;
+    };
     const doubled = workflow("doubled", async (ctx, items: readonly number[]) =>
       ctx.map(
         "items",
         items,
-        async (c, item, index) => {
-          open += 1;
-          openMax = Math.max(openMax, open);
-          await c.sleep((items.length - index) * 1_000);
-          open -= 1;
-          return await c.step("double", () => item * 2);
-        },
+        (c, item, index) => c.step("double", () => double(item, (items.length - index) * 1_000)),
         { concurrency: 2 },
       ),
     );
