@@ -283,6 +283,41 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     expect(() => run.watch({ after: -1 })).toThrow("after must be an integer of at least 0; got -1");
   });
 
+  it("run.watch() continues with the operator's record and the new records when the run is rewound", async () => {
+    const cluster = await create(onTestFinished);
+    const steps = workflow("steps", async (ctx) => {
+      for (const name of ["a", "b", "c", "d"]) await ctx.step(name, () => name);
+      await ctx.listen("go");
+    });
+    const worker = await cluster.engine({ workflows: [steps] });
+    const client = await cluster.engine();
+    const run = await worker.start(steps);
+    const seen: Record<string, string[]> = { worker: [], client: [] };
+    const follow = async (who: string, handle: typeof run): Promise<void> => {
+      for await (const { seq, location } of handle.watch()) seen[who]!.push(`${seq} ${location}`);
+    };
+    const following = Promise.all([follow("worker", run), follow("client", client.run<void>(run.id))]);
+    await cluster.world.advance("5 s");
+    await run.rewind("c");
+    await cluster.world.advance("5 s");
+    await run.rewind(1);
+    await cluster.world.advance("5 s");
+    await run.send("go", null);
+    await cluster.world.advance("5 s");
+    await following;
+    const first = ["1 a", "2 b", "3 c", "4 d"];
+    const second = ["3 ~", "4 c", "5 d"];
+    const records = await run.journal();
+    const third = records.map(({ seq, location }) => `${seq} ${location}`);
+    for (const who of ["worker", "client"]) {
+      expect(seen[who]!.slice(0, 7)).toEqual([...first, ...second]);
+      expect(seen[who]!.slice(7)).toEqual(third.slice(third.length - (seen[who]!.length - 7)));
+      expect(seen[who]!.slice(7).map((line) => line.split(" ")[1])).toEqual(
+        expect.arrayContaining(["b", "c", "d", "go"]),
+      );
+    }
+  });
+
   it("run.watch({ signal }) throws the signal's reason when it is aborted", async () => {
     const cluster = await create(onTestFinished);
     const worker = await cluster.engine({ workflows: [waits] });

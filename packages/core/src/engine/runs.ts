@@ -322,15 +322,21 @@ export class Runs {
   async *#watchRun(runId: string, { after = 0, signal }: WatchOptions): AsyncGenerator<RecordView> {
     const limit = this.#limit(signal === undefined ? {} : { signal }, () => new Error("a watch has no timeout"));
     let afterSeq = after;
+    let last: JournalRecord | null = null;
     try {
       for (;;) {
         limit.throwIfStopped();
         const changed = this.#nextChange(runId, limit);
         const run = await this.#existing(runId);
-        const query = { afterSeq: Math.max(afterSeq, run.baseSeq), limit: JOURNAL_PAGE };
-        const records = await this.#read((reader) => reader.journal(runId, query));
+        const records = await this.#recordsAfter(run, afterSeq, last);
+        if (records === null) {
+          afterSeq = await this.#seqBeforeCut(run, last?.at ?? 0);
+          last = null;
+          continue;
+        }
         for (const record of records) {
           limit.throwIfStopped();
+          last = record;
           afterSeq = record.seq;
           yield this.#record(record);
         }
@@ -340,6 +346,34 @@ export class Runs {
       }
     } finally {
       limit.end();
+    }
+  }
+
+  /** Returns the records after a seq. Null if the journal no longer has `last`, because an operator has cut it. */
+  async #recordsAfter(
+    { id, baseSeq }: Run,
+    afterSeq: number,
+    last: JournalRecord | null,
+  ): Promise<readonly JournalRecord[] | null> {
+    const isChecked = last !== null && last.seq > baseSeq;
+    const query = { afterSeq: Math.max(isChecked ? last.seq - 1 : afterSeq, baseSeq), limit: JOURNAL_PAGE };
+    const records = await this.#read((reader) => reader.journal(id, query));
+    if (!isChecked) return records;
+    const [first, ...rest] = records;
+    if (first === undefined) return null;
+    // A loop may have removed `last`, but not the newest record.
+    if (first.seq > last.seq) return records;
+    return first.at === last.at && first.location === last.location && first.kind === last.kind ? rest : null;
+  }
+
+  /** Returns the seq before the record of the operator action that cut the journal, at or after a time. */
+  async #seqBeforeCut({ id, baseSeq }: Run, time: number): Promise<number> {
+    for (let afterSeq = baseSeq; ; ) {
+      const records = await this.#read((reader) => reader.journal(id, { afterSeq, limit: JOURNAL_PAGE }));
+      const action = records.find(({ kind, at }) => kind === "operator" && at >= time);
+      if (action !== undefined) return action.seq - 1;
+      if (records.length < JOURNAL_PAGE) return baseSeq;
+      afterSeq = records.at(-1)?.seq ?? afterSeq;
     }
   }
 
