@@ -1,7 +1,7 @@
 import { PawlError } from "../model/errors.ts";
 import type { Codec } from "../model/payload.ts";
 import { isTerminal, type Run } from "../model/run.ts";
-import { type AwaitedChild, awaitedChildren, childEndLocation } from "../rules/awaited-children.ts";
+import { type AwaitedChild, awaitedChildren, childEndLocations } from "../rules/awaited-children.ts";
 import type { Cut } from "../rules/cut-journal.ts";
 import type { Reader } from "../store/store.ts";
 import type { WholeRun } from "./action.ts";
@@ -44,7 +44,7 @@ export async function planRetry(parts: RetryParts, { run, records }: WholeRun): 
 async function endedChildren(reader: Reader, { kept, dropped }: Cut): Promise<readonly string[]> {
   const failures = dropped.filter(({ outcome }) => outcome === "failed");
   const isReceived = ({ location }: AwaitedChild): boolean =>
-    failures.some((record) => record.kind === "select" || record.location === childEndLocation(location));
+    failures.some((record) => record.kind === "select" || childEndLocations(location).includes(record.location));
   const found: string[] = [];
   for (const awaited of awaitedChildren(kept)) {
     const child = await reader.get(awaited.child);

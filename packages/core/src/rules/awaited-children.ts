@@ -16,13 +16,19 @@ export function awaitedChildren(records: Iterable<JournalRecord>): readonly Awai
     if (kind === "child") received.add(location);
     else if (kind === "spawn" && detail !== null) spawned.push({ location, child: detail });
   }
-  return spawned.filter(({ location }) => !received.has(childEndLocation(location)));
+  return spawned.filter(({ location }) => !childEndLocations(location).some((end) => received.has(end)));
 }
 
-/** The location of the record that receives the end of the child started at `location`. */
-export function childEndLocation(location: string): string {
-  return `${location}/result`;
+/**
+ * The location of the record that receives the end of the child started at `location`. A call activity of a process starts its child at
+ * `call/start` and receives the end at `call/result`.
+ */
+export function childEndLocations(location: string): readonly string[] {
+  const own = `${location}/result`;
+  return location.endsWith(START) ? [own, `${location.slice(0, -START.length)}/result`] : [own];
 }
+
+const START = "/start";
 
 /** The inbox entry for the end of a child. Null if the child has not ended. */
 export function childEndEntry({ location, child }: AwaitedChild, run: Run): Omit<InboxEntry, "n"> | null {
