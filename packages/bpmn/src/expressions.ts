@@ -5,11 +5,12 @@ import { unknownCalls } from "./feel/unknown-calls.ts";
 import type { Variables } from "./machine/state.ts";
 import type { Expression } from "./model/process.ts";
 
-/** Evaluates an expression of a model. Must be pure. */
-export type Evaluate = (expression: Expression, variables: Variables) => unknown;
+/** Evaluates an expression of a model. Must be pure. `now` is the time of the run, in epoch ms; it is the same in every replay. */
+export type Evaluate = (expression: Expression, variables: Variables, now?: number) => unknown;
 
 /** Evaluates FEEL, and JUEL in `${…}` where it means the same. */
-export const evaluateExpression: Evaluate = (expression, variables) => evaluateFeel(expression.text, variables).value;
+export const evaluateExpression: Evaluate = (expression, variables, now) =>
+  evaluateFeel(expression.text, variables, now === undefined ? {} : { world: { now } }).value;
 
 /** `feel`, or a URI of FEEL such as `https://www.omg.org/spec/DMN/20191111/FEEL/`. */
 const FEEL = /^(?:s-)?feel$|\/(?:s-)?feel\/?\d*\/?$/i;

@@ -1,10 +1,12 @@
 import { PawlError } from "pawl";
 import type { BinaryOperator, Node } from "./ast.ts";
+import { evaluate } from "./evaluate.ts";
+import { JUEL_FUNCTIONS, JUEL_METHODS } from "./juel-functions.ts";
 import { quoteExcerpt } from "./scanner.ts";
 
 /**
- * Parses JUEL conditions, which many models contain: `${amount > 100 && status == 'open'}`. Method calls, assignments and text around
- * the braces are rejected: FEEL has no equivalent, and they need Java objects of another engine.
+ * Parses JUEL expressions, which many models contain: `${amount > 100 && status == 'open'}`. Calls of functions and methods outside
+ * of a closed list, and assignments, are rejected: they need Java objects of another engine.
  */
 
 const TOKEN =
@@ -53,6 +55,26 @@ type Token =
   | { readonly kind: "name"; readonly value: string }
   | { readonly kind: "sign"; readonly value: string };
 
+const EMBEDDED = /[$#]\{((?:[^'"}]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*)\}/g;
+
+/** Rewrites text with expressions inside, such as `order-${id}`, as one expression. Null if it has none inside. */
+export function juelTemplate(text: string): string | null {
+  const parts: string[] = [];
+  let at = 0;
+  for (const found of text.matchAll(EMBEDDED)) {
+    if (found.index > at) parts.push(quoted(text.slice(at, found.index)));
+    parts.push(found[1]?.trim() === "" ? "''" : (found[1] ?? "''"));
+    at = found.index + found[0].length;
+  }
+  if (parts.length === 0 || (parts.length === 1 && at === text.length)) return null;
+  if (at < text.length) parts.push(quoted(text.slice(at)));
+  return `\${concat(${parts.join(", ")})}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, "\\$&")}'`;
+}
+
 /** Whether the text begins like a JUEL expression. */
 export function isJuel(text: string): boolean {
   return /^\s*[$#]\{/.test(text);
@@ -73,6 +95,13 @@ function unsupported(text: string, reason: string): PawlError {
     "EXPRESSION_INVALID",
     `expression ${quoteExcerpt(text)} is not supported: ${reason}; write it in FEEL`,
   );
+}
+
+function unknownCall(text: string, name: string): PawlError {
+  const functions = [...JUEL_FUNCTIONS.keys()].map((each) => `${each}()`);
+  const methods = [...JUEL_METHODS.keys()].map((each) => `.${each}()`);
+  const known = [...functions, ...methods].join(" ");
+  return unsupported(text, `${name === "" ? "the call" : `${name}()`} is not one of ${known}`);
 }
 
 function tokensOf(text: string, body: string): readonly Token[] {
@@ -172,9 +201,41 @@ class JuelReader {
         const inner = this.expression();
         this.#expect("]");
         node = indexed(node, inner);
-      } else if (this.#sign() === "(") throw unsupported(this.#text, "method calls are not supported");
+      } else if (this.#sign() === "(") node = this.#call(node);
       else return node;
     }
+  }
+
+  /** Calls a function or a method of the closed list. */
+  #call(callee: Node): Node {
+    const own = callee.kind === "path" && callee.from.kind === "name" ? `${callee.from.name}.${callee.name}` : "";
+    const name = callee.kind === "name" || callee.kind === "path" ? callee.name : "";
+    const called = callee.kind === "path" ? JUEL_FUNCTIONS.get(own) : JUEL_FUNCTIONS.get(name);
+    const method = called === undefined && callee.kind === "path" ? JUEL_METHODS.get(name) : undefined;
+    const found = called ?? method;
+    if (found === undefined) throw unknownCall(this.#text, own === "" ? name : own);
+    const args = this.#arguments();
+    const [least, most] = found.args;
+    if (args.length < least || args.length > most)
+      throw unsupported(this.#text, `wrong number of arguments of ${name}`);
+    const all = method !== undefined && callee.kind === "path" ? [callee.from, ...args] : args;
+    return {
+      kind: "boxed",
+      evaluate: (scope, run) =>
+        found.call(
+          all.map((each) => evaluate(each, scope, run)),
+          { scope, run },
+        ),
+    };
+  }
+
+  #arguments(): readonly Node[] {
+    this.#expect("(");
+    if (this.#take(")")) return [];
+    const args = [this.expression()];
+    while (this.#take(",")) args.push(this.expression());
+    this.#expect(")");
+    return args;
   }
 
   #primary(): Node {

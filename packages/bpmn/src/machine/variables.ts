@@ -71,7 +71,7 @@ export function isTrue(state: WorkingState, row: Row, condition: Expression, mor
 
 function evaluateOrIncident(state: WorkingState, expression: Expression, variables: Variables): unknown {
   try {
-    return state.environment.evaluate(expression, variables);
+    return state.environment.evaluate(expression, variables, state.at);
   } catch (error) {
     throw new IncidentError("expression", error instanceof Error ? error.message : String(error));
   }

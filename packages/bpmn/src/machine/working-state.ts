@@ -3,7 +3,7 @@ import type { Command, Ending, Row, RowCommand, State, Subscription, Variables }
 
 /** Inputs of the token machine besides state and event. Must be pure: the machine is replayed. */
 export interface Environment {
-  evaluate(expression: Expression, variables: Variables): unknown;
+  evaluate(expression: Expression, variables: Variables, now?: number): unknown;
   /** A call activity of another run started this one. An uncaught BPMN error then fails this run and is thrown in the caller. */
   readonly isCalled: boolean;
 }

@@ -1,3 +1,5 @@
+import { juelTemplate } from "../feel/juel.ts";
+
 /** A process as the machine executes it: immutable and indexed. BPMN XML and JSON graphs give the same model. */
 
 /** Text in a model. Static text is the value itself; other text is evaluated, as FEEL unless `language` says otherwise. */
@@ -218,6 +220,8 @@ export function computed(text: string, language: string | null = null): Expressi
 /** An expression that is evaluated if it starts with `=` or contains `${`. Otherwise the text is the value. */
 export function textOrComputed(text: string, language: string | null = null): Expression {
   const trimmed = text.trim();
+  const template = trimmed.startsWith("=") ? null : juelTemplate(trimmed);
+  if (template !== null) return computed(template, language);
   if (trimmed.startsWith("=") || trimmed.includes("${") || trimmed.includes("#{")) return computed(trimmed, language);
   return { text: trimmed, language, isStatic: true };
 }
