@@ -20,6 +20,7 @@ import {
 import { expressionIn, valueIn } from "./expression-text.ts";
 import { type Extensions, extensionsOf, loopExtensions } from "./extensions.ts";
 import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
+import { performersOf } from "./performers.ts";
 import type { Problems } from "./problem.ts";
 
 /** Shared by the readers of one document. */
@@ -134,7 +135,8 @@ function eventOf(
 }
 
 function taskOf(context: ReadContext, model: Model, connections: Connections, type: TaskType): TaskElement {
-  const extensions = extensionsOf(model);
+  const own = extensionsOf(model);
+  const extensions = type === "userTask" ? { ...own, properties: { ...performersOf(model), ...own.properties } } : own;
   const isMessage = type === "sendTask" || type === "receiveTask";
   const script = textIn(model, "script");
   return {
