@@ -5,13 +5,19 @@ export type Catcher =
   | { readonly kind: "boundary"; readonly node: Node; readonly boundary: BoundaryEvent }
   | { readonly kind: "handler"; readonly node: Node; readonly handler: Handler };
 
-/** The nearest handler, searched outward. Handlers of a scope come before its boundary events, an exact code before all codes. */
+/**
+ * The nearest handler, searched outward. Handlers of a scope come before its boundary events, an exact code before all codes. A
+ * handler does not catch what is thrown inside it.
+ */
 export function catcherOf(from: Node, kind: "error" | "escalation", code: string): Catcher | null {
+  let inner: object | null = null;
   for (let node: Node | null = from; node !== null; node = node.parent) {
     if (isScope(node) && !node.part.isInterrupted) {
-      const handler = bestOf(node.part.scope.handlers, kind, code);
+      const others = node.part.scope.handlers.filter(({ inside }) => inside !== inner);
+      const handler = bestOf(others, kind, code);
       if (handler !== null) return { kind: "handler", node, handler };
     }
+    if (isScope(node)) inner = node.part.scope;
     if (node.part.kind === "activity") {
       const boundary = bestOf(node.part.activity.boundaryEvents, kind, code);
       if (boundary !== null) return { kind: "boundary", node, boundary };
