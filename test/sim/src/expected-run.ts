@@ -38,6 +38,8 @@ export interface ExpectedRun {
   readonly known: Map<string, number>;
   /** Ids of messages that were posted to it and answered as accepted. */
   readonly posted: Set<string>;
+  /** Ids of messages that were answered with `delivered`, since the owner's last append. */
+  readonly delivered: Set<string>;
   /** The numbers of the received entries. */
   readonly received: Set<number>;
   /** The number last received, by kind and name. */
@@ -67,6 +69,7 @@ export function newExpectedRun(row: Run): ExpectedRun {
     inbox: new Map(),
     known: new Map(),
     posted: new Set(),
+    delivered: new Set(),
     received: new Set(),
     lastReceived: new Map(),
     inboxSeen: 0,

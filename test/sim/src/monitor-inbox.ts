@@ -25,8 +25,12 @@ export class InboxMonitor {
       const answer = commit.answers[index];
       if (transition.kind === "post" && transition.post.kind === "message" && answer?.kind === "applied") {
         const accepted = answer.post?.kind === "queued" || answer.post?.kind === "delivered";
-        if (accepted) this.#monitor.expectedRuns.get(transition.post.to)?.posted.add(transition.post.id);
+        const target = this.#monitor.expectedRuns.get(transition.post.to);
+        if (accepted) target?.posted.add(transition.post.id);
+        if (answer.post?.kind === "delivered" && target !== undefined) this.#deliver(target, transition.post.id);
       }
+      if (transition.kind === "control" && answer?.kind === "applied" && !answer.again)
+        this.#monitor.expectedRuns.get(transition.runId)?.delivered.clear();
       if (transition.kind === "control" && transition.journal !== null && answer?.kind === "applied" && !answer.again) {
         const expectedRun = this.#monitor.expectedRuns.get(transition.runId);
         if (expectedRun !== undefined)
@@ -50,12 +54,36 @@ export class InboxMonitor {
     }
   }
 
+  /** I12: a sender gets `delivered` only for the message that completes the wait; one more would have no wait to complete. */
+  #deliver(expectedRun: ExpectedRun, id: string): void {
+    // The rule compares the store's clock with the time at which the run became due.
+    if (this.#simulation.case.faultRates.clockJump > 0) return;
+    const [before] = expectedRun.delivered;
+    if (before !== undefined)
+      this.#monitor.violate(
+        "I12",
+        `run ${expectedRun.id}: message ${id} was answered with delivered, and so was ${before}, not received yet`,
+      );
+    expectedRun.delivered.add(id);
+  }
+
+  /** The owner has received the messages, or has left the wait after it had seen them. */
+  #settleDelivered(expectedRun: ExpectedRun, { state }: Append): void {
+    if (state === null || state.status === "released") return;
+    const waits = state.status === "suspended" || state.status === "running";
+    for (const id of expectedRun.delivered) {
+      const n = expectedRun.known.get(`message:${id}`) ?? Number.POSITIVE_INFINITY;
+      if (!waits || state.inboxSeen >= n) expectedRun.delivered.delete(id);
+    }
+  }
+
   /** Each received entry belongs to one of the records, and was not received before. */
   #receive(append: Append, takenOf: Map<string, Set<number>>): void {
     const expectedRun = this.#monitor.expectedRuns.get(append.runId);
     if (expectedRun === undefined) return;
     this.#notInTime(expectedRun, append);
     const recorded = append.records.flatMap(receivedIds);
+    this.#settleDelivered(expectedRun, append);
     let count = 0;
     for (const n of append.taken) {
       const entry = expectedRun.inbox.get(n);

@@ -45,6 +45,13 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     breaks: "I4 no run waits while its message is in the inbox",
   },
   {
+    name: "every message that a run waits for counts as delivered",
+    file: "rules/deliver.js",
+    find: "return completesWait(head, now) ? DELIVERED : QUEUED;",
+    replace: "return DELIVERED;",
+    breaks: "I12 only the message that completes a wait is delivered",
+  },
+  {
     name: "the end of a child does not wake its parent",
     file: "rules/deliver.js",
     find: "return batch.tables.runs.wait(head)?.children ?? false;",

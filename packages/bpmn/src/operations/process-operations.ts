@@ -20,6 +20,8 @@ export interface RetryReport {
 /** The number of an active element in its run. */
 const ROW = kinds.integer(0);
 const RUN_IDS = kinds.list(kinds.runId);
+/** An action on a run that has ended since has no effect, and is no dead letter. */
+const ACTION = { onTargetTerminated: "discard" } as const;
 
 /**
  * Operator actions on process runs. An action that does not apply is rejected with `PROCESS_STATE` and changes nothing. An
@@ -76,7 +78,7 @@ export class ProcessOperations {
       const found = (await this.#view(runId)).incidents;
       if (found.length === 0) withoutIncidents.push(runId);
       for (const incident of found) {
-        const sent = await this.#engine.send(runId, ACTION_MESSAGE, { kind: "retry", row: incident.row });
+        const sent = await this.#engine.send(runId, ACTION_MESSAGE, { kind: "retry", row: incident.row }, ACTION);
         const isGone = sent.kind === "targetNotFound";
         const outcome = isGone ? "runNotFound" : sent.kind === "targetTerminated" ? "runEnded" : "sent";
         incidents.push({ ...incident, runId, outcome });
@@ -86,7 +88,7 @@ export class ProcessOperations {
   }
 
   async #send(runId: string, action: OperatorAction): Promise<void> {
-    const outcome = await this.#engine.send(runId, ACTION_MESSAGE, action);
+    const outcome = await this.#engine.send(runId, ACTION_MESSAGE, action, ACTION);
     if (outcome.kind === "targetNotFound") throw new PawlError("RUN_NOT_FOUND", `run ${runId} not found`);
     if (outcome.kind === "targetTerminated") {
       throw new PawlError("RUN_ENDED", `run ${runId} is already ${outcome.status}`);

@@ -97,6 +97,70 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await run.send("go", 2, { id: "n" })).toEqual({ kind: "duplicate", id: "n" });
   });
 
+  it("only the message that completes a wait is answered with delivered, and the others become dead letters", async () => {
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
+    const run = await engine.start(waits, undefined);
+    await cluster.world.settle();
+    const answers = await Promise.all([1, 2, 3].map((n) => run.send("go", n, { id: `m${n}` })));
+    expect(answers).toEqual([{ kind: "delivered" }, { kind: "queued", id: "m2" }, { kind: "queued", id: "m3" }]);
+    expect(await cluster.result(run)).toBe(1);
+    const { items } = await engine.deadLetters.list();
+    expect(items.map(({ target, value, reason, status }) => [target, value, reason, status]).sort()).toEqual([
+      [run.id, 2, "targetTerminated", "completed"],
+      [run.id, 3, "targetTerminated", "completed"],
+    ]);
+  });
+
+  it("a message that loses a select is queued, and goes to the next wait for its name", async () => {
+    const cluster = await create(onTestFinished);
+    const choosing = workflow("choosing", async (ctx) => {
+      const won = await ctx.select({ yes: { message: "yes" }, no: { message: "no" } });
+      return [won.key, (await ctx.listen("no")).value];
+    });
+    const engine = await cluster.engine({ workflows: [choosing] });
+    const run = await engine.start(choosing, undefined);
+    await cluster.world.settle();
+    const answers = await Promise.all([run.send("yes", 1, { id: "y" }), run.send("no", 2, { id: "n" })]);
+    expect(answers).toEqual([{ kind: "delivered" }, { kind: "queued", id: "n" }]);
+    expect(await cluster.result(run)).toEqual(["yes", 2]);
+    expect((await engine.deadLetters.list()).items).toEqual([]);
+  });
+
+  it("a message that a run did not receive becomes a dead letter, from outside and from a run, unless it is to be discarded", async () => {
+    const cluster = await create(onTestFinished);
+    const sender = workflow("sender", async (ctx, to: string) => {
+      await ctx.send(to, "note", "from a run");
+      await ctx.send(to, "note", "unimportant", { onTargetTerminated: "discard" });
+    });
+    const engine = await cluster.engine({ workflows: [waits, sender] });
+    const run = await engine.start(waits, undefined, { id: "target" });
+    await run.send("note", "from outside");
+    await cluster.result(await engine.start(sender, "target"));
+    await run.cancel();
+    const { items } = await engine.deadLetters.list();
+    expect(items.map(({ value }) => value).sort()).toEqual(["from a run", "from outside"]);
+    const other = await engine.start(waits, undefined);
+    for (const { id } of items) expect((await engine.deadLetters.replay(id, { to: other.id })).kind).toBe("queued");
+    expect((await engine.deadLetters.list()).items).toEqual([]);
+  });
+
+  it("a message that a rewind returned to the inbox becomes a dead letter when the run ends without it", async () => {
+    const cluster = await create(onTestFinished);
+    const later = workflow("later", async (ctx) => {
+      await ctx.sleep("1 minute");
+      return (await ctx.listen("go")).value;
+    });
+    const engine = await cluster.engine({ workflows: [later] });
+    const run = await engine.start(later, undefined);
+    await run.send("go", "returned", { onTargetTerminated: "discard" });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(run)).toBe("returned");
+    await engine.rewind(run.id, 0);
+    await run.cancel();
+    expect((await engine.deadLetters.list()).items).toMatchObject([{ target: run.id, value: "returned" }]);
+  });
+
   it("send reports a missing target and an ended target", async () => {
     const cluster = await create(onTestFinished);
     const quick = workflow("quick", async () => 1);

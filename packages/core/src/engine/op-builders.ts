@@ -1,5 +1,6 @@
 import { type Duration, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
+import { LEFTOVER_POLICY } from "../model/inbox.ts";
 import { checkTarget } from "../model/names.ts";
 import type { Op } from "../model/op.ts";
 import { kinds, optionTable } from "../model/option-check.ts";
@@ -115,7 +116,7 @@ export function sendOp<Value>(
       name,
       value: codecInUse.encode(checked, `message ${name}`),
       at,
-      onTargetTerminated: options.onTargetTerminated ?? "discard",
+      onTargetTerminated: options.onTargetTerminated ?? LEFTOVER_POLICY,
       from: null,
     },
   };

@@ -3,6 +3,9 @@ import type { Payload, TerminalStatus, Undo } from "./run.ts";
 /** What happens to a message that the run has not received when it ends. */
 export type LeftoverPolicy = "discard" | "broadcast" | "deadLetter";
 
+/** The default: nothing that was accepted is lost. */
+export const LEFTOVER_POLICY: LeftoverPolicy = "deadLetter";
+
 /** A message, event, end of a child or cancel that a run has not received yet. */
 export interface InboxEntry {
   /** 1, 2, 3 … per run, in order of arrival. */

@@ -68,9 +68,9 @@ export type Op =
   | ReviseOp;
 
 export type SendOutcome =
-  /** A waiting run received it. */
+  /** It completes a wait of the run. */
   | { readonly kind: "delivered" }
-  /** Stored in the run's inbox. */
+  /** Stored in the run's inbox. The run receives it later, or it becomes a dead letter when the run ends. */
   | { readonly kind: "queued"; readonly id: string }
   | { readonly kind: "duplicate"; readonly id: string }
   | { readonly kind: "targetNotFound" }

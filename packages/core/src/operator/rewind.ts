@@ -1,6 +1,6 @@
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toFailure } from "../model/failure.ts";
-import type { InboxEntry } from "../model/inbox.ts";
+import { type InboxEntry, LEFTOVER_POLICY } from "../model/inbox.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, NewRecord } from "../model/record.ts";
 import type { Payload, Run, Undo } from "../model/run.ts";
@@ -196,7 +196,7 @@ interface Item {
   readonly name?: string;
 }
 
-/** The inbox entries that a record received. Records do not store `onTargetTerminated`, so it becomes "discard". */
+/** The inbox entries that a record received. Records do not store `onTargetTerminated`, so it becomes the default, which loses nothing. */
 export function receivedEntries(codec: Codec, record: JournalRecord): ReadonlyArray<Omit<InboxEntry, "n">> {
   if (record.outcome !== "ok") return [];
   if (record.kind !== "listen" && record.kind !== "event" && record.kind !== "select") return [];
@@ -208,6 +208,8 @@ export function receivedEntries(codec: Codec, record: JournalRecord): ReadonlyAr
     if (typeof item?.id !== "string" || typeof name !== "string") return [];
     if ((kind !== "message" && kind !== "event") || typeof item.sentAt !== "number") return [];
     const text = codec.encode(item.value, `value received at ${record.location}`);
-    return [{ kind, id: item.id, name, value: text, status: null, at: item.sentAt, onTargetTerminated: "discard" }];
+    return [
+      { kind, id: item.id, name, value: text, status: null, at: item.sentAt, onTargetTerminated: LEFTOVER_POLICY },
+    ];
   });
 }

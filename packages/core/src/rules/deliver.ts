@@ -10,7 +10,8 @@ const DELIVERED: PostAnswer = { kind: "delivered", runs: 1 };
 
 /**
  * Adds an entry to the inbox of an open run. A run that waits for it becomes ready and is no waiter any more; a run that was already
- * due keeps its position. `again` also adds an entry that the run had and returned when it ended, or received before.
+ * due keeps its position. `again` also adds an entry that the run had and returned when it ended, or received before. The answer is
+ * "delivered" only if the entry completes a wait.
  */
 export function deliver(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">, again = false): PostAnswer {
   const { tables, now } = batch;
@@ -27,7 +28,15 @@ export function deliver(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n"
   next.wakeAt = head.wakeAt === null ? now : Math.min(head.wakeAt, now);
   tables.runs.saveReady(next);
   batch.wake(next, added);
-  return DELIVERED;
+  return completesWait(head, now) ? DELIVERED : QUEUED;
+}
+
+/**
+ * Whether the wait in the row is still open. A run that is due may have left it: something else completed it, and the row has not
+ * changed yet. A run that is executed, beside its wait, may leave it at any time.
+ */
+function completesWait({ status, wakeAt }: RunHead, now: number): boolean {
+  return status === "suspended" && (wakeAt === null || wakeAt > now);
 }
 
 function isAwaited(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): boolean {

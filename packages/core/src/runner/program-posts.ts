@@ -1,4 +1,5 @@
 import { type Duration, parseDuration } from "../model/duration.ts";
+import { LEFTOVER_POLICY } from "../model/inbox.ts";
 import { childRunId } from "../model/names.ts";
 import { kinds, openTable, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
@@ -87,7 +88,7 @@ export function messagePost(
     name,
     value: host.encode(value, `message ${name}`),
     at: host.now(),
-    onTargetTerminated: "discard",
+    onTargetTerminated: LEFTOVER_POLICY,
     from: host.run.id,
   };
 }

@@ -135,7 +135,7 @@ export interface ChildHandle<Output> {
 export interface SendOptions {
   /** Idempotency id: a second message with the same id is ignored. Default: made of run id and location. */
   readonly id?: string;
-  /** What happens to the message if its target ends without receiving it. Default `discard`. */
+  /** What happens to the message if its target ends without receiving it. Default `deadLetter`. */
   readonly onTargetTerminated?: LeftoverPolicy;
 }
 

@@ -1,4 +1,5 @@
 import { parseDuration } from "../../model/duration.ts";
+import { LEFTOVER_POLICY } from "../../model/inbox.ts";
 import { checkTarget } from "../../model/names.ts";
 import { kinds, type OptionKinds, optionTable, readOptions } from "../../model/option-check.ts";
 import { checkSchema } from "../../model/schema.ts";
@@ -40,7 +41,7 @@ export function send<Value>(
     (settle) => {
       const to = checkTarget(runId);
       const { message: name, schema } = readMessage(message);
-      const { id, onTargetTerminated = "discard" } = readOptions(SEND_OPTIONS, options);
+      const { id, onTargetTerminated = LEFTOVER_POLICY } = readOptions(SEND_OPTIONS, options);
       const payload = settings.codec.encode(
         schema === null ? value : checkSchema(schema, value, `message ${name}`),
         `message ${name}`,

@@ -1,4 +1,4 @@
-import type { InboxEntry } from "../../model/inbox.ts";
+import { type InboxEntry, LEFTOVER_POLICY } from "../../model/inbox.ts";
 import type { InboxTable, RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 import { BufferedRows, insertText } from "./bulk-insert.ts";
@@ -40,7 +40,7 @@ interface KnownRow {
 const ENTRY = "pawl_inbox (run, n, kind, id, name, status, at, policy, value)";
 const ENTRY_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?)";
 /** The row of an ordinary message. It binds fewer values than a row of any kind. */
-const MESSAGE_ROW = "(?, ?, 'message', ?, ?, NULL, ?, 'discard', ?)";
+const MESSAGE_ROW = `(?, ?, 'message', ?, ?, NULL, ?, '${LEFTOVER_POLICY}', ?)`;
 
 /** Inboxes with more entries are not cached. */
 const REMEMBERED_MAX = 32;
@@ -155,7 +155,7 @@ export class SqliteInboxTable implements InboxTable {
 
   #insert(head: RunHead, { n, kind, id, name, status, at, onTargetTerminated, value }: InboxEntry): true {
     const texts = [toColumn(id), toColumn(name), toColumnOrNull(value)] as const;
-    const isPlain = kind === "message" && status === null && onTargetTerminated === "discard";
+    const isPlain = kind === "message" && status === null && onTargetTerminated === LEFTOVER_POLICY;
     const rows = isPlain ? this.#messages : this.#others;
     if (isPlain) rows.add([head.key, n, texts[0], texts[1], at, texts[2]]);
     else rows.add([head.key, n, kind, texts[0], texts[1], status, at, onTargetTerminated, texts[2]]);

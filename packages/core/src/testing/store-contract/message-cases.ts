@@ -79,6 +79,39 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
+    name: "only the message that completes the wait of a suspended run is answered with delivered",
+    run: async (t) => {
+      await t.waiting("r", { messages: ["a", "b"], until: T0 + 1000 });
+      const { answers } = await t.commit(
+        post(message("r", "m1", { name: "a" })),
+        post(message("r", "m2", { name: "a" })),
+        post(message("r", "m3", { name: "b" })),
+      );
+      const kinds = answers.map((answer) => (answer.kind === "applied" ? answer.post?.kind : answer.kind));
+      t.expect(kinds).toEqual(["delivered", "queued", "queued"]);
+      t.world.advance(5);
+      const later = await t.commit(post(message("r", "m4", { name: "b" })));
+      t.expect(later.answers).toEqual([{ kind: "applied", post: { kind: "queued" }, again: false }]);
+      t.expect(later.wakes).toMatchObject([{ runId: "r", owner: "w" }]);
+      const state = suspended({ messages: ["a"] }, 4);
+      await t.applied(append("r", { turn: 2, records: [record(1)], taken: [1], state }));
+      t.expect(await t.posted(message("r", "m5", { name: "a" }))).toEqual({ kind: "delivered", runs: 1 });
+    },
+  },
+  {
+    name: "an awaited message is queued when the run is executed, or when its deadline has passed",
+    run: async (t) => {
+      await t.owned("running");
+      const state = { status: "running", wait: wait({ messages: ["approve"] }), inboxSeen: 0 } as const;
+      await t.applied(append("running", { state }));
+      t.expect(await t.posted(message("running", "m"))).toEqual({ kind: "queued" });
+      await t.waiting("late", { messages: ["approve"], until: T0 + 10 });
+      t.world.advance(10);
+      t.expect(await t.posted(message("late", "m"))).toEqual({ kind: "queued" });
+      t.expect((await t.due("w", 10)).sort()).toEqual(["late", "running"]);
+    },
+  },
+  {
     name: "a message sent before the wait makes the run ready when it suspends",
     run: async (t) => {
       await t.owned("r");
@@ -118,7 +151,7 @@ export const messageCases: readonly Case[] = [
     run: async (t) => {
       await t.waiting("r", { messages: ["approve"], until: T0 + 10 });
       t.world.advance(10);
-      t.expect(await t.posted(message("r", "m"))).toEqual({ kind: "delivered", runs: 1 });
+      t.expect(await t.posted(message("r", "m"))).toEqual({ kind: "queued" });
       const timedOut = append("r", {
         turn: 2,
         records: [record(1, { outcome: "timedOut" })],

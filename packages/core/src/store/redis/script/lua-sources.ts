@@ -279,8 +279,14 @@ local function is_awaited(h, e)
   return false
 end
 
+-- Whether the wait in the row is still open: a run that is due or executed may have left it.
+local function completes_wait(h)
+  return h[STATUS] == 'suspended' and (not h[WAKE_AT] or h[WAKE_AT] > now)
+end
+
 -- Adds an entry to the inbox of an open run. A run that waits for it becomes ready and is no waiter any more; a run that was already
--- due keeps its position. \`again\` also adds an entry that the run had and returned when it ended, or received before.
+-- due keeps its position. \`again\` also adds an entry that the run had and returned when it ended, or received before. The answer is
+-- 'delivered' only if the entry completes a wait.
 function deliver_entry(h, e, again)
   local n = h[INBOX_LAST] + 1
   if not inbox.add(h, n, e) and not (again and inbox.restore(h, n, e)) then return { 'duplicate' } end
@@ -288,9 +294,10 @@ function deliver_entry(h, e, again)
   h[INBOX_LAST] = n
   if not is_awaited(h, e) then return { 'queued' } end
   topics.leave(h)
+  local completes = completes_wait(h)
   h[WAKE_AT] = h[WAKE_AT] and math.min(h[WAKE_AT], now) or now
   wake(h, { n, e[1], e[2], e[3], e[4], e[5], e[6], e[7] })
-  return { 'delivered', 1 }
+  return completes and { 'delivered', 1 } or { 'queued' }
 end
 
 -- A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one. A child that was
