@@ -7,7 +7,7 @@ import { workflow } from "../workflow/workflow.ts";
 import { append, create, document, record, T0 } from "./store-contract/builders.ts";
 
 /**
- * The content of the saved databases, which `store/sqlite/fixtures` and `store/postgres/fixtures` hold in every published format.
+ * The content of the saved databases, which the folder `fixtures` of each store holds in every published format.
  * `fillDatabase` created it; `expectSavedDatabase` reads it and continues its runs. A saved database is never recreated.
  */
 
@@ -74,12 +74,21 @@ export async function fillDatabase(store: Store): Promise<Engine> {
   return engine;
 }
 
+/** `inProcess`: the store keeps the rows of workers in memory, because its workers live in the process that opened it. */
+interface SavedOptions {
+  readonly workers?: "saved" | "inProcess";
+}
+
 /** Opens the store over a saved database, checks every kind of row, and continues the suspended runs. */
-export async function expectSavedDatabase(open: () => Promise<Store>): Promise<void> {
+export async function expectSavedDatabase(
+  open: () => Promise<Store>,
+  { workers = "saved" }: SavedOptions = {},
+): Promise<void> {
   const store = await open();
   await store.open({ now: () => Date.now(), every: () => () => undefined });
   await expectRuns(store);
   await expectRowsOfRuns(store);
+  if (workers === "saved") await expectWorkers(store);
   await store.close();
   let charges = 0;
   const order = orderWorkflow(() => {
@@ -146,6 +155,9 @@ async function expectRowsOfRuns({ reader: rows }: Store): Promise<void> {
     tasks.map(({ id }) => id),
     ["t1"],
   );
+}
+
+async function expectWorkers({ reader: rows }: Store): Promise<void> {
   const workflows = (await rows.workers()).flatMap((worker) => worker.workflows.map(({ name }) => name));
   deepEqual(workflows.toSorted(), ["failing", "order", "parent", "reader"]);
 }
