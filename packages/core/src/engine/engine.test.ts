@@ -419,7 +419,9 @@ describe("createEngine", () => {
     expect(await wrong({ workflows: [echo, workflow("echo", async () => 1)] })).toBe("WORKFLOW_DUPLICATE");
     expect(await wrong({ concurrency: 0 })).toBe("OPTION_INVALID");
     expect(await wrong({ hotRuns: -1 })).toBe("OPTION_INVALID");
-    expect(await wrong({ claimsMax: 1.5 })).toBe("OPTION_INVALID");
+    expect(await wrong({ claimsMax: 3.5 })).toBe("OPTION_INVALID");
+    expect(await wrong({ claimsMax: 2 })).toBe("OPTION_INVALID");
+    expect(await wrong({ poisoned: "drop" })).toBe("OPTION_INVALID");
     expect(await wrong({ payloadBytesMax: Number.NaN })).toBe("OPTION_INVALID");
     expect(await wrong({ lease: 0 })).toBe("OPTION_INVALID");
     expect(await wrong({ poll: "often" })).toBe("DURATION_INVALID");

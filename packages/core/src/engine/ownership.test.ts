@@ -443,7 +443,7 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
     const client = await cluster.engine();
     const run = await client.start(slowly, undefined);
     for (let n = 0; n < 12 && (await run.status()) !== "completed"; n += 1) {
-      current = await cluster.engine({ workflows: [slowly], claimsMax: 2 });
+      current = await cluster.engine({ workflows: [slowly], claimsMax: 3 });
       await cluster.world.advance("8 s");
     }
     expect(await cluster.result(run)).toBe("through");

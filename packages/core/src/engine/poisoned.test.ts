@@ -8,7 +8,7 @@ import {
   workflow,
 } from "../index.ts";
 import type { TestCluster } from "../testing/test-cluster.ts";
-import { TEST_STORES } from "../testing/test-stores.ts";
+import { PARTITIONED_STORES, TEST_STORES } from "../testing/test-stores.ts";
 
 /** One lease of the cluster's engines, and a poll. */
 const TAKE_OVER_MS = 4_000;
@@ -37,7 +37,7 @@ async function stage(cluster: TestCluster, options: Pick<EngineOptions, "poisone
   return { client, crash, untilEnded, crashes: () => crashes };
 }
 
-describe.each(TEST_STORES)("a poisoned run, on the store $name", ({ create }) => {
+describe.each([...TEST_STORES, ...PARTITIONED_STORES])("a poisoned run, on the store $name", ({ create }) => {
   it("a run that fails with POISONED is compensated, newest step first, and replay executes no step again", async () => {
     const cluster = await create(onTestFinished);
     const { client, crash, untilEnded, crashes } = await stage(cluster);

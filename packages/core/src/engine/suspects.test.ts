@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Engine, type Status, workflow } from "../index.ts";
 import type { TestCluster } from "../testing/test-cluster.ts";
-import { TEST_STORES } from "../testing/test-stores.ts";
+import { PARTITIONED_STORES, TEST_STORES } from "../testing/test-stores.ts";
 
 const STEP_MS = 500;
 
@@ -23,8 +23,8 @@ async function stage(cluster: TestCluster, killers: readonly string[] = []) {
   const executing = new Set<string>();
   const client = await cluster.engine();
   const cast: Cast = { client, worker: client, crashes: 0, victims: [] };
-  const work = workflow("work", async (ctx, _input: null) =>
-    ctx.step("work", async () => {
+  const work = workflow("work", async (ctx, input: null | "listens") => {
+    const step = ctx.step("work", async () => {
       executing.add(ctx.runId);
       if (killers.includes(ctx.runId)) {
         // Another run may be claimed with it, and starts its step in the same turn.
@@ -37,8 +37,10 @@ async function stage(cluster: TestCluster, killers: readonly string[] = []) {
       await new Promise<void>((resolve) => cluster.world.clock.wakeAt(cluster.world.now() + STEP_MS, resolve));
       executing.delete(ctx.runId);
       return ctx.runId;
-    }),
-  );
+    });
+    const received = input === "listens" ? [ctx.listen<string>("go").then(({ value }) => value)] : [];
+    return await Promise.race([step, ...received]);
+  });
   const crash = (): void => {
     cast.crashes += 1;
     executing.clear();
@@ -59,7 +61,7 @@ async function statuses(engine: Engine): Promise<Record<Status, number>> {
   return counts as Record<Status, number>;
 }
 
-describe.each(TEST_STORES)("suspects, on the store $name", ({ create }) => {
+describe.each([...TEST_STORES, ...PARTITIONED_STORES])("suspects, on the store $name", ({ create }) => {
   it("200 runs in a step of half a second end within ten seconds of the last of three crashes", async () => {
     const cluster = await create(onTestFinished);
     const { cast, work, crash, recover } = await stage(cluster);
@@ -92,6 +94,16 @@ describe.each(TEST_STORES)("suspects, on the store $name", ({ create }) => {
     // Two crashes make suspects of all runs, at most log2(64) isolate the killer, and three of it alone condemn it.
     expect(cast.crashes).toBeLessThanOrEqual(2 + 6 + 3);
     expect(cast.victims.slice(-3)).toEqual([1, 1, 1]);
+  });
+
+  it("a suspect that writes a wait beside its step made no progress, and stays alone", async () => {
+    const cluster = await create(onTestFinished);
+    const { cast, work, recover } = await stage(cluster, ["r-0", "r-1"]);
+    const { client } = cast;
+    await Promise.all(Array.from({ length: 6 }, (_, n) => client.start(work, "listens", { id: `r-${n}` })));
+    for (let rounds = 0; rounds < 60 && (await statuses(client)).failed !== 2; rounds += 1) await recover();
+    await cluster.world.advance("30 s");
+    expect(await statuses(client)).toEqual({ completed: 4, failed: 2 });
   });
 
   it("two runs that crash their workers are both found, and no other run fails", async () => {

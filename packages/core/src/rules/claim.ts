@@ -48,7 +48,7 @@ function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead
 /**
  * The suspects that are not in the next group. Suspects that were freed at the same moment lost the same worker. A group is half of those,
  * so each crash halves the suspects beside the run that causes it, and it is alone after as many crashes as their logarithm. A run that
- * lost its worker when it was alone stays alone.
+ * lost its worker when it was alone stays alone: beside it, no run is claimed that lost a worker before.
  */
 function skippedSuspects(
   heads: readonly RunHead[],
@@ -59,7 +59,8 @@ function skippedSuspects(
   const [first] = suspects;
   if (first === undefined) return new Set();
   const wasAlone = (head: RunHead): boolean => head.claims > claims;
-  if (max === null && wasAlone(first)) return new Set(held === 0 ? suspects.slice(1) : suspects);
+  if (max === null && wasAlone(first))
+    return new Set(held === 0 ? heads.filter((head) => head.claims > 0 && head !== first) : suspects);
   const others = suspects.filter((head) => !wasAlone(head) && (max !== null || head.wakeAt === first.wakeAt));
   const size = max ?? Math.max(1, Math.floor(others.length / 2));
   const group = new Set(others.slice(0, Math.min(limit, size)));

@@ -36,6 +36,10 @@ const PARTITIONS = 3;
 
 export const TEST_STORES: readonly TestStore[] = await kinds();
 
+/** Redis with several partitions, for tests of what partitions decide by themselves. Empty in stages that do not test Redis. */
+export const PARTITIONED_STORES: readonly TestStore[] =
+  STAGE === undefined ? redisKinds(process.env.PAWL_TEST_REDIS_URL, PARTITIONS, "partitioned redis") : [];
+
 /** All pairs of stores, for moving runs. In the PostgreSQL stage, its pairs with the stores that need no server. */
 export const TEST_STORE_PAIRS: ReadonlyArray<{ readonly from: TestStore; readonly to: TestStore }> = [
   ...TEST_STORES.flatMap((from) => TEST_STORES.map((to) => ({ from, to }))),
@@ -83,8 +87,8 @@ export function postgresKind(postgres: PostgresFixture): TestStore {
 }
 
 /** Redis, if the tests have a server. `scripts/test-redis.mjs` starts it. */
-function redisKinds(url: string | undefined, partitions: number): readonly TestStore[] {
-  if (url !== undefined) return [storeKind("redis", async () => redisData(url, partitions), "none")];
+function redisKinds(url: string | undefined, partitions: number, name = "redis"): readonly TestStore[] {
+  if (url !== undefined) return [storeKind(name, async () => redisData(url, partitions), "none")];
   if (process.env.CI === "true") throw new Error("Redis is missing; set PAWL_TEST_REDIS_URL");
   return [];
 }

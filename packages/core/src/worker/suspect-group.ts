@@ -1,3 +1,4 @@
+import type { AppendOp } from "../model/op.ts";
 import type { ClaimedRun, OwnedRun, SuspectLimit } from "../rules/tables.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 
@@ -37,6 +38,11 @@ export class SuspectGroup {
       this.#wasAlone = runs.length === 1 && runs.every(({ claims }) => claims > SUSPECT_CLAIMS + 1);
     }
     for (const { id } of runs) this.#suspects.add(id);
+  }
+
+  /** A run that only changed its waits made no progress: the store still counts its claims. */
+  committed({ runId, records, state }: AppendOp): void {
+    if (records.length > 0 || (state !== null && state.status !== "running")) this.remove(runId);
   }
 
   /** The run made progress, or left this worker. */

@@ -252,7 +252,7 @@ export class Worker {
     return {
       onAppendReady: (session) => this.coordinator.enlist(session),
       onCommitted: (session, op) => {
-        this.#suspects.remove(session.runId);
+        this.#suspects.committed(op);
         this.#publisher.records(session.run, op);
       },
       onAppendRefused: (session, reason) => this.#loader.onAppendRefused(session, reason),

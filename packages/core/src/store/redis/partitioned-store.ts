@@ -9,6 +9,7 @@ import type {
   OwnedRun,
   Pruned,
   PruneRequest,
+  SuspectLimit,
 } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -111,8 +112,8 @@ export class PartitionedStore implements Store {
     for (let step = 0; step < count && claimed.length < request.limit; step += 1) {
       const { suspects } = request;
       // A group is of one partition, because its script counts the group.
-      const isFull = suspects !== undefined && claimed.some(({ isSuspect }) => isSuspect);
-      const bounds = isFull ? { suspects: { ...suspects, max: 0 } } : {};
+      const group = claimed.filter(({ isSuspect }) => isSuspect);
+      const bounds = suspects === undefined || group.length === 0 ? {} : { suspects: besideGroup(suspects, group) };
       const limit = request.limit - claimed.length;
       const runs = await this.#at((this.#claimFirst + step) % count).claim({ ...request, ...bounds, limit });
       claimed.push(...runs);
@@ -220,6 +221,12 @@ export class PartitionedStore implements Store {
     if (partition === undefined) throw new Error(`partition ${index} not found`);
     return partition;
   }
+}
+
+/** Other partitions add no suspects to a group, and beside a run that stays alone no run that lost a worker before. */
+function besideGroup({ claims, held }: SuspectLimit, group: readonly ClaimedRun[]): SuspectLimit {
+  const staysAlone = group.every((run) => run.claims > claims + 1);
+  return { claims: staysAlone ? 1 : claims, held, max: 0 };
 }
 
 function earliest(times: readonly (number | null)[]): number | null {

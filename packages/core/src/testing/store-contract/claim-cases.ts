@@ -250,6 +250,24 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
+    name: "beside a suspect that lost its worker when it was alone, a claim returns no run that lost a worker before",
+    run: async (t) => {
+      await suspects(t, "killer");
+      await group(t);
+      await t.applied(create("lost"));
+      await t.claim("v");
+      await t.store.retire("v");
+      t.world.advance(1);
+      await t.applied(create("fresh", { startAt: T0 + 1 }));
+      t.expect(await group(t)).toEqual([
+        ["killer", true, 4],
+        ["fresh", false, 1],
+      ]);
+      t.expect(await group(t, { claims: 1, held: 1, max: 0 })).toEqual([]);
+      t.expect(await group(t, { held: 1, max: 0 })).toEqual([["lost", false, 2]]);
+    },
+  },
+  {
     name: "a run that made progress since it was claimed is no suspect when its worker is lost",
     run: async (t) => {
       await suspects(t, "a", "b");

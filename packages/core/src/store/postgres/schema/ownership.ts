@@ -123,8 +123,8 @@ function suspectsSql(condition: string, order: string, tail: string): string {
 
 /**
  * Chooses the next group of suspects, as `skippedSuspects` in `rules/claim.ts` does: half of those that were freed together, or the one
- * that is due first if it lost its worker when it was alone. The suspects are counted without a lock; those that another worker is
- * claiming are skipped.
+ * that is due first if it lost its worker when it was alone. Beside that run, no run is chosen that lost a worker before. The suspects are
+ * counted without a lock; those that another worker is claiming are skipped.
  */
 function chooseSuspectsSql(order: string): string {
   const outer = order.replaceAll("r.", "c.");
@@ -137,6 +137,9 @@ function chooseSuspectsSql(order: string): string {
         SELECT array_agg(c.id ORDER BY ${outer}) INTO suspects
           ${suspectsSql("r.claims > p_suspect_claims AND r.wake_at = first_due", order, "LIMIT 1 FOR UPDATE SKIP LOCKED")};
         suspects := suspects[1:1];
+        IF suspects IS NOT NULL THEN
+          chosen := ARRAY(SELECT r.id FROM @.runs r WHERE r.id = ANY (chosen) AND r.claims = 0);
+        END IF;
       END IF;
     ELSIF first_claims IS NOT NULL THEN
       group_size := p_suspects_max;

@@ -698,6 +698,7 @@ local function claimable(workflows, limit, newest)
 end
 
 -- The suspects of the next group, as a set: half of those that were freed together, or the first if it lost its worker when it was alone.
+-- Also returns the claims from which other runs are skipped: beside a run that stays alone, those that lost a worker before.
 local function group_of(found, request)
   local others, group, first = {}, {}, nil
   for _, h in ipairs(found) do
@@ -706,10 +707,13 @@ local function group_of(found, request)
       if h[CLAIMS] == request.claims and (request.max or h[WAKE_AT] == first[WAKE_AT]) then others[#others + 1] = h end
     end
   end
-  if first and not request.max and first[CLAIMS] > request.claims then return request.held == 0 and { [first] = true } or {} end
+  if first and not request.max and first[CLAIMS] > request.claims then
+    if request.held > 0 then return {}, request.claims end
+    return { [first] = true }, 1
+  end
   local size = math.min(request.limit, request.max or math.max(1, math.floor(#others / 2)), #others)
   for i = 1, size do group[others[i]] = true end
-  return group
+  return group, request.claims
 end
 
 -- Chooses the due runs to claim, with the suspects of the next group. Reads further, so that skipped suspects hide no other run. Also
@@ -718,12 +722,14 @@ local function choose(request)
   local read_max = request.limit
   while true do
     local found = claimable(request.workflows, read_max, request.newest)
-    local group, chosen, suspects = request.claims and group_of(found, request), {}, 0
+    local group, skipped_from
+    if request.claims then group, skipped_from = group_of(found, request) end
+    local chosen, suspects = {}, 0
     for _, h in ipairs(found) do
-      local is_suspect = group and h[CLAIMS] >= request.claims
-      if #chosen < request.limit and (not is_suspect or group[h]) then
+      local is_in_group = group and group[h]
+      if #chosen < request.limit and (not group or is_in_group or h[CLAIMS] < skipped_from) then
         chosen[#chosen + 1] = h
-        if is_suspect then suspects = suspects + 1 end
+        if is_in_group then suspects = suspects + 1 end
       end
     end
     if #chosen == request.limit or #found < read_max then return chosen, suspects end
