@@ -1,4 +1,4 @@
-import { evaluateFeel, parseFeel } from "./feel/feel.ts";
+import { evaluateText, parseFeel } from "./feel/feel.ts";
 import { isJuel } from "./feel/juel.ts";
 import { quoteExcerpt } from "./feel/scanner.ts";
 import { unknownCalls } from "./feel/unknown-calls.ts";
@@ -10,7 +10,7 @@ export type Evaluate = (expression: Expression, variables: Variables, now?: numb
 
 /** Evaluates FEEL, and JUEL in `${…}` where it means the same. */
 export const evaluateExpression: Evaluate = (expression, variables, now) =>
-  evaluateFeel(expression.text, variables, now === undefined ? {} : { world: { now } }).value;
+  evaluateText(expression.text, variables, now === undefined ? {} : { world: { now } }).value;
 
 /** `feel`, or a URI of FEEL such as `https://www.omg.org/spec/DMN/20191111/FEEL/`. */
 const FEEL = /^(?:s-)?feel$|\/(?:s-)?feel\/?\d*\/?$/i;

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { ERRORS, PawlError, type RunHandle, type Store } from "pawl";
 import type { ApiGroup, Method, Skipped } from "./api.ts";
+import { BPMN_API } from "./bpmn-api.ts";
 import { CORE_API } from "./core-api.ts";
 import { type CtxCall, canary, type FuzzedWorld, openWorld, type Refs } from "./fuzzed-world.ts";
 import { build, givenAll, type Recipe } from "./recipe.ts";
@@ -12,7 +13,7 @@ export interface FuzzedCall {
   readonly args: readonly Recipe[];
 }
 
-export const GROUPS: readonly ApiGroup[] = [...CORE_API];
+export const GROUPS: readonly ApiGroup[] = [...CORE_API, ...BPMN_API];
 
 /** Calls in one world. More calls find more ways in which they affect each other; fewer are faster to shrink. */
 const CALLS_MAX = 200;

@@ -22,6 +22,7 @@ import * as postgres from "pawl/postgres";
 import * as redis from "pawl/redis";
 import * as sqlite from "pawl/sqlite";
 import * as testing from "pawl/testing";
+import { bpmnRefs } from "./bpmn-refs.ts";
 import { build, type Recipe } from "./recipe.ts";
 
 /** A call that workflow code makes. */
@@ -121,7 +122,8 @@ export async function openWorld(connect: () => Store, observe: Observe): Promise
   engine.on("engine.broken", ({ error }) => log.push(`error broken ${String((error as Error)?.stack ?? error)}`));
   const { lease: _, ...forClient } = settings;
   const client = await createClient({ ...forClient, store: connect() });
-  Object.assign(refs, await stateRefs(engine, client));
+  const processes = await bpmnRefs(engine);
+  Object.assign(refs, await stateRefs(engine, client), processes.refs);
   const hostedRun = host.runWorkflow("hosted", waits, undefined, host.memoryDriver(), { log: settings.log });
   await hostedRun.result;
   const test = await testing.testEngine({ workflows: [quick, waits], log: settings.log });
@@ -141,6 +143,7 @@ export async function openWorld(connect: () => Store, observe: Observe): Promise
     async close() {
       await hostedRun.evict({ drainMs: 0 });
       await test.close();
+      await processes.close();
       await client.close();
       await engine.shutdown({ drainMs: 0 });
     },

@@ -1,4 +1,4 @@
-import { PawlError } from "pawl";
+import { guardArguments, PawlError } from "pawl";
 import type { Process } from "../model/process.ts";
 
 /** A problem that prevents a model from being deployed, or a warning that does not. */
@@ -40,7 +40,9 @@ export class Problems {
 
 /** The problems in a `MODEL_INVALID` error. Empty for other errors. */
 export function problemsOf(error: unknown): readonly Problem[] {
-  return error instanceof Error && "problems" in error ? (error.problems as readonly Problem[]) : [];
+  return guardArguments("error", () =>
+    error instanceof Error && "problems" in error ? (error.problems as readonly Problem[]) : [],
+  );
 }
 
 export function modelInvalid(model: string, problems: readonly Problem[], cause?: unknown): PawlError {

@@ -1,22 +1,35 @@
-import { PawlError } from "pawl";
+import { guardArguments, kinds, PawlError, readArgument, readOptions } from "pawl";
 import { callFunction } from "../feel/call.ts";
 import { Evaluation, FEEL_BUDGET } from "../feel/evaluation.ts";
-import type { FeelOptions, FeelResult } from "../feel/feel.ts";
+import { FEEL_OPTIONS, type FeelOptions, type FeelResult, VARIABLES } from "../feel/feel.ts";
 import { fromJson, toJson } from "../feel/json.ts";
 import { entryOf, type FeelContext, type FeelValue, isContext, isKind } from "../feel/value.ts";
 import type { DecisionModel, DecisionModelElement } from "./decision-model.ts";
 import { DecisionRun } from "./decision-run.ts";
 import { itemTypes } from "./item-types.ts";
 
+/** A model that `readDecisions` has returned. */
+export const MODEL = {
+  ...kinds.value,
+  allowed: "a model that readDecisions returned",
+  fits: (value: unknown) => (value as Partial<DecisionModel> | null | undefined)?.elements instanceof Map,
+};
+
 /** Evaluates a decision, decision service or business knowledge model by name or id. `inputs` is JSON, by input name. */
 export function decide(
   model: DecisionModel,
   name: string,
   inputs: Readonly<Record<string, unknown>>,
-  options: FeelOptions = {},
+  options?: FeelOptions,
 ): FeelResult {
-  const { value, warnings } = decideWith(model, name, inputs, options);
-  return { value, warnings };
+  readArgument(MODEL, model, "model");
+  readArgument(kinds.text, name, "name");
+  readArgument(VARIABLES, inputs, "inputs");
+  const checked = readOptions(FEEL_OPTIONS, options);
+  return guardArguments("inputs", () => {
+    const { value, warnings } = decideWith(model, name, inputs, checked);
+    return { value, warnings };
+  });
 }
 
 export interface DecisionResult extends FeelResult {

@@ -1,4 +1,4 @@
-import { PawlError } from "pawl";
+import { guardArguments, PawlError } from "pawl";
 import { normalName } from "../feel/names.ts";
 import { readXml } from "../xml/read-xml.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
@@ -31,7 +31,9 @@ export function inspectDecisions(source: DecisionSource): {
   readonly model: DecisionModel;
   readonly problems: readonly DecisionProblem[];
 } {
-  const sources: readonly (string | Uint8Array)[] = Array.isArray(source) ? source : [source];
+  const sources: readonly (string | Uint8Array)[] = guardArguments("document", () =>
+    Array.isArray(source) ? [...source] : [source],
+  );
   const roots = sources.map((text) => readXml(text));
   const names = new Set(roots.flatMap((root) => [...namesIn(root)]));
   const problems: DecisionProblem[] = [];

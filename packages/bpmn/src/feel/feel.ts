@@ -1,3 +1,4 @@
+import { guardArguments, kinds, optionTable, readArgument, readOptions } from "pawl";
 import type { Node, UnaryTests } from "./ast.ts";
 import { evaluate } from "./evaluate.ts";
 import { childScope, Evaluation, FEEL_BUDGET, type FeelBudget, type FeelWorld } from "./evaluation.ts";
@@ -19,6 +20,31 @@ export interface FeelResult {
   /** Reasons for null values, at most 20. */
   readonly warnings: readonly string[];
 }
+
+const BUDGET = kinds.options(
+  optionTable<Partial<FeelBudget>>("budget", {
+    stepsMax: kinds.integer(1),
+    depthMax: kinds.integer(1, FEEL_BUDGET.depthMax),
+    sizeMax: kinds.integer(1),
+  }),
+);
+const WORLD = kinds.options(
+  optionTable<FeelWorld>("world", {
+    now: kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE),
+    random: kinds.callback,
+  }),
+);
+export const FEEL_KINDS = { budget: BUDGET, world: WORLD };
+export const FEEL_OPTIONS = optionTable<FeelOptions>("the evaluation", FEEL_KINDS);
+
+/** An object with any values: FEEL has values, such as dates, that JSON has not. */
+export const VARIABLES = { ...kinds.value, allowed: "an object", fits: isObject };
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const NAMES = kinds.list(kinds.text);
 
 const CACHE_MAX = 5_000;
 const cache = new Map<string, Node | UnaryTests>();
@@ -50,6 +76,8 @@ function evaluationOf(options: FeelOptions): Evaluation {
 
 /** Throws `EXPRESSION_INVALID` if the text is not a FEEL expression. Pass `names` that have more than one word. */
 export function checkFeel(text: string, names: readonly string[] = []): void {
+  readArgument(kinds.text, text, "expression");
+  readArgument(NAMES, names, "names");
   parseFeel(text, names);
 }
 
@@ -60,6 +88,18 @@ export function parseFeel(text: string, names: readonly string[]): Node {
 
 /** Evaluates an expression with JSON variables. JUEL such as `${a == 1}` is accepted if FEEL has an equivalent. */
 export function evaluateFeel(
+  text: string,
+  variables: Readonly<Record<string, unknown>>,
+  options?: FeelOptions,
+): FeelResult {
+  readArgument(kinds.text, text, "expression");
+  readArgument(VARIABLES, variables, "variables");
+  const checked = readOptions(FEEL_OPTIONS, options);
+  return guardArguments("variables", () => evaluateText(text, variables, checked));
+}
+
+/** `evaluateFeel` with checked arguments. */
+export function evaluateText(
   text: string,
   variables: Readonly<Record<string, unknown>>,
   options: FeelOptions = {},
@@ -74,12 +114,16 @@ export function testFeel(
   text: string,
   value: unknown,
   variables: Readonly<Record<string, unknown>> = {},
-  options: FeelOptions = {},
+  options?: FeelOptions,
 ): boolean {
-  const run = evaluationOf(options);
+  readArgument(kinds.text, text, "unary tests");
+  readArgument(VARIABLES, variables, "variables");
+  const run = evaluationOf(readOptions(FEEL_OPTIONS, options));
   const frame = variables as FeelContext;
-  const names = knownNames(text, frame);
-  const tests = cached(`u${names.join("\u0000")}\u0001${text}`, () => parseUnaryTests(text, names));
-  const scope = childScope(childScope(null, frame), { "?": value as FeelValue });
-  return meetsAll(value as FeelValue, tests, (node) => evaluate(node, scope, run)) === true;
+  return guardArguments("value", () => {
+    const names = knownNames(text, frame);
+    const tests = cached(`u${names.join("\u0000")}\u0001${text}`, () => parseUnaryTests(text, names));
+    const scope = childScope(childScope(null, frame), { "?": value as FeelValue });
+    return meetsAll(value as FeelValue, tests, (node) => evaluate(node, scope, run)) === true;
+  });
 }

@@ -1,3 +1,4 @@
+import { kinds, readArgument } from "pawl";
 import { dayOf, daysOf, isRegion, monthDays, YEAR_MAX } from "./calendar.ts";
 import {
   type DaysDuration,
@@ -162,6 +163,7 @@ function daysText(nanos: bigint): string {
  * them.
  */
 export function temporal(text: string): FeelValue {
+  readArgument(kinds.text, text, "text");
   const moment = text.includes("T") ? parseDateTime(text) : null;
   return parseDate(text) ?? moment ?? parseTime(text) ?? parseDuration(text);
 }

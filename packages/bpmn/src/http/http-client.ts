@@ -1,4 +1,4 @@
-import { PawlError } from "pawl";
+import { guardArguments, kinds, optionTable, PawlError, readOptions } from "pawl";
 import type { Json } from "../feel/json.ts";
 import { type HttpSendResponse, resolveHost, sendHttp } from "../runtime/http-send.ts";
 import {
@@ -60,11 +60,37 @@ interface PreparedRequest {
   readonly body: string | null;
 }
 
-export function httpClient(options: HttpClientOptions = {}): HttpClient {
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+const PORT_MAX = 65_535;
+const HOSTS = kinds.list(kinds.text);
+
+const OPTIONS = optionTable<HttpClientOptions>("httpClient", {
+  allowedHosts: HOSTS,
+  trustedHosts: HOSTS,
+  ports: kinds.list(kinds.integer(1, PORT_MAX)),
+  timeoutMs: kinds.integer(1, TIMEOUT_MS_MAX),
+  responseBytesMax: kinds.integer(0),
+  requestBytesMax: kinds.integer(0),
+  redirectsMax: kinds.integer(0),
+  resolve: kinds.callback,
+  secret: kinds.callback,
+});
+const REQUEST = optionTable<HttpRequest>("the request", {
+  method: kinds.text,
+  url: kinds.required(kinds.text),
+  parts: kinds.map(kinds.value),
+  headers: kinds.map(kinds.text),
+  body: kinds.value,
+  idempotencyKey: kinds.text,
+});
+
+export function httpClient(given?: HttpClientOptions): HttpClient {
+  const options = readOptions(OPTIONS, given);
   return {
-    request: async (request) => {
+    request: async (unchecked) => {
+      const request = readOptions(REQUEST, unchecked);
       const url = expandUrl(request.url, request.parts ?? {});
-      const prepared = prepareRequest(request, options, checkUrl(url, options));
+      const prepared = guardArguments("body", () => prepareRequest(request, options, checkUrl(url, options)));
       const answer = await sendTo(url, prepared, options, Math.min(options.redirectsMax ?? 0, REDIRECTS_MAX));
       if (answer.status >= 400) {
         throw new PawlError(

@@ -1,4 +1,4 @@
-import { PawlError } from "pawl";
+import { guardArguments, kinds, optionTable, PawlError, readOptions } from "pawl";
 import type { Json } from "../feel/json.ts";
 import { ScriptPool } from "../runtime/script-pool.ts";
 import { SCRIPT_LIMITS, type ScriptLimits } from "./script-job.ts";
@@ -29,13 +29,39 @@ export interface ScriptEngine {
   close(): Promise<void>;
 }
 
-export function scriptEngine(options: ScriptEngineOptions = {}): ScriptEngine {
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+const THREADS_MAX = 1_000;
+
+const OPTIONS = optionTable<ScriptEngineOptions>("scriptEngine", {
+  size: kinds.integer(1, THREADS_MAX),
+  queueMax: kinds.integer(0),
+  limits: kinds.options(
+    optionTable<Partial<ScriptLimits>>("limits", {
+      timeoutMs: kinds.integer(1, TIMEOUT_MS_MAX),
+      memoryBytesMax: kinds.integer(1),
+      stackBytesMax: kinds.integer(1, SCRIPT_LIMITS.stackBytesMax),
+      inputCharsMax: kinds.integer(1),
+      outputCharsMax: kinds.integer(1),
+    }),
+  ),
+});
+const REQUEST = optionTable<ScriptRequest>("the script", {
+  source: kinds.required(kinds.text),
+  variables: kinds.required(kinds.map(kinds.value)),
+  now: kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE),
+  seed: kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE),
+  timeoutMs: kinds.integer(1, TIMEOUT_MS_MAX),
+});
+
+export function scriptEngine(given?: ScriptEngineOptions): ScriptEngine {
+  const options = readOptions(OPTIONS, given);
   const pool = new ScriptPool({ size: options.size ?? 2, queueMax: options.queueMax ?? 1_000 });
   const defaults: ScriptLimits = { ...SCRIPT_LIMITS, ...options.limits };
   let ids = 0;
-  const run = async ({ source, variables, now = 0, seed = 0, timeoutMs }: ScriptRequest): Promise<Json> => {
+  const run = async (request: ScriptRequest): Promise<Json> => {
+    const { source, variables, now = 0, seed = 0, timeoutMs } = readOptions(REQUEST, request);
     const limits = timeoutMs === undefined ? defaults : { ...defaults, timeoutMs };
-    const input = JSON.stringify(variables);
+    const input = guardArguments("variables", () => JSON.stringify(variables));
     if (input.length + source.length > limits.inputCharsMax) {
       throw new PawlError(
         "SCRIPT_LIMIT",

@@ -1,8 +1,8 @@
-import { CriticalError } from "pawl";
-import { decideWith } from "../dmn/decide.ts";
+import { CriticalError, kinds, optionTable, readArgument, readOptions } from "pawl";
+import { decideWith, MODEL } from "../dmn/decide.ts";
 import type { DecisionModel } from "../dmn/decision-model.ts";
 import { NO_RULE } from "../dmn/decision-table.ts";
-import type { FeelOptions } from "../feel/feel.ts";
+import { FEEL_KINDS, type FeelOptions } from "../feel/feel.ts";
 import type { Job, TaskHandler } from "../program/handlers.ts";
 
 export interface DecisionTaskOptions extends FeelOptions {
@@ -10,12 +10,16 @@ export interface DecisionTaskOptions extends FeelOptions {
   readonly onWarnings?: (warnings: readonly string[], job: Job) => void;
 }
 
+const OPTIONS = optionTable<DecisionTaskOptions>("decisionTasks", { ...FEEL_KINDS, onWarnings: kinds.callback });
+
 /**
  * A handler of business rule tasks that evaluates decisions: `tasks: { businessRuleTask: decisionTasks([model]) }`. The task
  * names its decision (`zeebe:calledDecision`, `camunda:decisionRef`, `pawl:decisionRef`); its variables are the inputs. A decision
  * that needs a variable which the task does not have, or that has no value because of an error, is an incident.
  */
-export function decisionTasks(models: readonly DecisionModel[], options: DecisionTaskOptions = {}): TaskHandler {
+export function decisionTasks(given: readonly DecisionModel[], taskOptions?: DecisionTaskOptions): TaskHandler {
+  const models = readArgument<readonly DecisionModel[]>(kinds.list(MODEL), given, "models");
+  const options = readOptions(OPTIONS, taskOptions);
   return (job) => {
     const { element, variables } = job;
     const name = "decision" in element ? element.decision : null;

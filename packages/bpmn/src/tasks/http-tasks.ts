@@ -1,5 +1,5 @@
-import { CriticalError, PawlError } from "pawl";
-import { evaluateFeel } from "../feel/feel.ts";
+import { CriticalError, kinds, PawlError, readArgument } from "pawl";
+import { evaluateText } from "../feel/feel.ts";
 import type { HttpClient, HttpRequest } from "../http/http-client.ts";
 import type { Job, TaskHandler } from "../program/handlers.ts";
 
@@ -11,6 +11,7 @@ const HEADER = "header.";
  * client rejects is not retried.
  */
 export function httpTasks(client: HttpClient): TaskHandler {
+  readArgument(kinds.withMethods("an HTTP client", "request"), client, "client");
   return async (job) => {
     const { properties } = job.element;
     try {
@@ -41,5 +42,5 @@ function requestOf({ element, variables, idempotencyKey }: Job): HttpRequest {
 }
 
 function computed(text: string, variables: Job["variables"]): unknown {
-  return text.startsWith("=") ? evaluateFeel(text.slice(1), variables).value : text;
+  return text.startsWith("=") ? evaluateText(text.slice(1), variables).value : text;
 }

@@ -1,4 +1,4 @@
-import { CriticalError } from "pawl";
+import { CriticalError, kinds, optionTable, readArgument, readOptions } from "pawl";
 import type { Job, TaskHandler } from "../program/handlers.ts";
 import { systemNow } from "../runtime/system.ts";
 import type { ScriptEngine } from "../script/script-engine.ts";
@@ -10,11 +10,15 @@ export interface ScriptTaskOptions {
   readonly now?: () => number;
 }
 
+const OPTIONS = optionTable<ScriptTaskOptions>("scriptTasks", { now: kinds.callback });
+
 /**
  * A handler that runs the scripts of script tasks. Scripts do not run unless it is passed to `createBpmn`:
  * `tasks: { scriptTask: scriptTasks(engine) }`.
  */
-export function scriptTasks(engine: ScriptEngine, { now = systemNow }: ScriptTaskOptions = {}): TaskHandler {
+export function scriptTasks(engine: ScriptEngine, options?: ScriptTaskOptions): TaskHandler {
+  readArgument(kinds.withMethods("a script engine", "run"), engine, "engine");
+  const { now = systemNow } = readOptions(OPTIONS, options);
   return async (job) => {
     const { text, format } = scriptOf(job);
     if (format !== null && !JAVASCRIPT.test(format)) {

@@ -1,3 +1,4 @@
+import { guardArguments } from "pawl";
 import { malformed, tooLarge } from "./xml-error.ts";
 
 /** Allowed encodings. In others, such as UTF-7, text could pass a check and mean something else after decoding. */
@@ -5,7 +6,7 @@ const ENCODINGS = new Set(["utf-8", "us-ascii", "iso-8859-1", "windows-1252", "u
 
 /** Untyped callers may pass anything. */
 function isSource(source: unknown): source is string | Uint8Array {
-  return typeof source === "string" || source instanceof Uint8Array;
+  return typeof source === "string" || guardArguments("document", () => source instanceof Uint8Array);
 }
 
 /** Decodes a document by its byte order mark, otherwise by its declaration, otherwise as UTF-8. Invalid bytes are rejected. */

@@ -1,3 +1,4 @@
+import { kinds, optionTable, readOptions } from "pawl";
 import { decodeXml } from "./decode-xml.ts";
 import { XML_LIMITS, type XmlElement, type XmlLimits } from "./xml-element.ts";
 import { malformed, tooLarge } from "./xml-error.ts";
@@ -18,9 +19,18 @@ interface OpenElement extends XmlElement {
  * Reads an untrusted document. It accepts no document type, only the five predefined entities, and loads nothing from elsewhere;
  * every size is limited. One pass with an explicit stack keeps time and memory proportional to the text.
  */
-export function readXml(source: string | Uint8Array, limits: Partial<XmlLimits> = {}): XmlElement {
-  return new XmlReader(source, { ...XML_LIMITS, ...limits }).read();
+export function readXml(source: string | Uint8Array, limits?: Partial<XmlLimits>): XmlElement {
+  return new XmlReader(source, { ...XML_LIMITS, ...readOptions(LIMIT_OPTIONS, limits) }).read();
 }
+
+const LIMIT_OPTIONS = optionTable<Partial<XmlLimits>>("readXml", {
+  charsMax: kinds.integer(1),
+  depthMax: kinds.integer(1),
+  elementsMax: kinds.integer(1),
+  attributesMax: kinds.integer(0),
+  attributeCharsMax: kinds.integer(0),
+  referencesMax: kinds.integer(0),
+});
 
 class XmlReader {
   readonly #text: string;
