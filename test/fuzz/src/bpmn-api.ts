@@ -63,6 +63,7 @@ export const BPMN_API: readonly ApiGroup[] = [
       publish: call(data("paid"), options({ key: data("k-1"), variables, id: data("m-1"), ttl: data("1 s") })),
       signal: call(data("stop"), variables, options({ id: data("s-1") })),
       completeTask: call(run, oneOf(ref("location of a task"), data("nowhere")), variables),
+      explain: call(run),
       view: call(run),
     },
   },
