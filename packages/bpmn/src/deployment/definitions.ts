@@ -9,7 +9,7 @@ import type { Process } from "../model/process.ts";
 import type { Called } from "../program/call-activities.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { type ProgramParts, processProgram } from "../program/process-program.ts";
-import { decodeXml } from "../xml/decode-xml.ts";
+import { decodeXml, isDocument } from "../xml/decode-xml.ts";
 import { XML_LIMITS } from "../xml/xml-element.ts";
 import {
   DEFINITION_WORKFLOW,
@@ -244,10 +244,9 @@ export class Definitions {
 
 async function readSource(source: string | Uint8Array | Graph): Promise<InspectedModel & { readonly stored: Source }> {
   // A document is stored as decoded text: the encoding that it declares is not read again.
-  const stored: Source =
-    typeof source === "string" || source instanceof Uint8Array
-      ? { kind: "bpmn", text: decodeXml(source, XML_LIMITS.charsMax) }
-      : { kind: "graph", text: graphText(source) };
+  const stored: Source = isDocument(source)
+    ? { kind: "bpmn", text: decodeXml(source, XML_LIMITS.charsMax) }
+    : { kind: "graph", text: graphText(source) };
   return { ...(await inspectSource(stored)), stored };
 }
 

@@ -4,14 +4,14 @@ import { malformed, tooLarge } from "./xml-error.ts";
 /** Allowed encodings. In others, such as UTF-7, text could pass a check and mean something else after decoding. */
 const ENCODINGS = new Set(["utf-8", "us-ascii", "iso-8859-1", "windows-1252", "utf-16", "utf-16le", "utf-16be"]);
 
-/** Untyped callers may pass anything. */
-function isSource(source: unknown): source is string | Uint8Array {
+/** Whether a value is a document. Untyped callers may pass anything. */
+export function isDocument(source: unknown): source is string | Uint8Array {
   return typeof source === "string" || guardArguments("document", () => source instanceof Uint8Array);
 }
 
 /** Decodes a document by its byte order mark, otherwise by its declaration, otherwise as UTF-8. Invalid bytes are rejected. */
 export function decodeXml(source: string | Uint8Array, charsMax: number): string {
-  if (!isSource(source)) throw malformed(1, "the document must be a text or a Uint8Array");
+  if (!isDocument(source)) throw malformed(1, "the document must be a text or a Uint8Array");
   if (source.length > charsMax * (typeof source === "string" ? 1 : 4)) throw tooLarge("characters", charsMax);
   const text = typeof source === "string" ? source : decodeBytes(source);
   if (text.length > charsMax) throw tooLarge("characters", charsMax);
