@@ -9,7 +9,7 @@ import {
   isSubProcess,
   type Process,
 } from "../model/process.ts";
-import { parseTimer } from "../model/timer.ts";
+import { notATimer, parseTimer } from "../model/timer.ts";
 import { checkReachable } from "./check-reachable.ts";
 import type { Problems } from "./problem.ts";
 
@@ -83,7 +83,7 @@ function checkEvent(process: Process, event: EventElement, found: Found): void {
   for (const trigger of triggers) {
     if (trigger.kind === "timer" && trigger.value.isStatic) {
       const parsed = parseTimer(trigger.timer, trigger.value.text);
-      if (parsed === null) found(event, `"${trigger.value.text}" is not an ISO 8601 ${trigger.timer}; correct it`);
+      if (parsed === null) found(event, `${notATimer(trigger.timer, trigger.value.text)}; correct it`);
     }
     if (trigger.kind === "link" && type === "intermediateThrowEvent") checkLink(process, event, trigger.name, found);
     if (trigger.kind === "compensation" && type === "boundaryEvent") checkCompensation(process, event, found);

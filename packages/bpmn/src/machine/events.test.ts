@@ -45,6 +45,21 @@ describe("boundary events", () => {
     expect(one.open("timer")).toEqual([]);
   });
 
+  test("a non-interrupting timer event with cron triggers at each of its times", async () => {
+    const one = await bench(
+      `<userTask id="a"/><userTask id="b"/>
+       <boundaryEvent id="x" attachedToRef="a" cancelActivity="false">${timer("Cycle", "0 0 * * * *")}</boundaryEvent>`,
+      "s -> a\na -> e\nx -> b",
+    );
+    one.start();
+    for (const hour of [1, 2, 3]) {
+      expect(one.state.commands).toContainEqual(expect.objectContaining({ kind: "timer", dueAt: hour * 3_600_000 }));
+      one.at = hour * 3_600_000;
+      one.comes("x");
+    }
+    expect(one.active).toEqual(["a", "b", "b", "b"]);
+  });
+
   test("a boundary event that triggers after its activity has ended changes nothing", async () => {
     const one = await bench(
       `<userTask id="a"/><userTask id="b"/><boundaryEvent id="x" attachedToRef="a">${timer("Duration", "PT1H")}</boundaryEvent>`,

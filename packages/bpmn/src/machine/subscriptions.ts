@@ -1,5 +1,5 @@
 import type { Element, EventTrigger } from "../model/process.ts";
-import { firstDue, nextDue, type ParsedTimer, parseTimer } from "../model/timer.ts";
+import { firstDue, nextDue, notATimer, type ParsedTimer, parseTimer } from "../model/timer.ts";
 import type { Row, Subscription } from "./state.ts";
 import { evaluate, isTrue } from "./variables.ts";
 import {
@@ -92,7 +92,7 @@ function subscribeTimer(state: WorkingState, timer: Subscription): void {
 function timerOf(state: WorkingState, row: Row, trigger: Extract<EventTrigger, { kind: "timer" }>): ParsedTimer {
   const text = textOf(evaluate(state, row, trigger.value));
   const parsed = parseTimer(trigger.timer, text);
-  if (parsed === null) throw new IncidentError("invalid", `"${text}" is not an ISO 8601 ${trigger.timer}`);
+  if (parsed === null) throw new IncidentError("invalid", notATimer(trigger.timer, text));
   return parsed;
 }
 

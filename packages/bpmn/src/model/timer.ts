@@ -1,4 +1,6 @@
-/** ISO 8601 for timers: dates, durations, and cycles `R[n]/[start/]duration[/end]`. UTC unless stated otherwise. */
+import { type Cron, nextCron, parseCron } from "./cron.ts";
+
+/** ISO 8601 for timers: dates, durations, and cycles `R[n]/[start/]duration[/end]`, or cron. UTC unless stated otherwise. */
 
 export type ClockTime = "date" | "duration" | "cycle";
 
@@ -8,6 +10,7 @@ interface Duration {
 }
 
 export type ParsedTimer =
+  | { readonly kind: "cron"; readonly cron: Cron }
   | { readonly kind: "date"; readonly at: number }
   | { readonly kind: "duration"; readonly duration: Duration }
   /** `times` is null if it repeats without end. */
@@ -37,7 +40,17 @@ export function parseTimer(kind: ClockTime, text: string): ParsedTimer | null {
     const at = parseDate(trimmed);
     return at === null ? null : { kind, at };
   }
-  return parseCycle(trimmed);
+  const cron = trimmed.startsWith("R") ? null : parseCron(trimmed);
+  return cron === null ? parseCycle(trimmed) : { kind: "cron", cron };
+}
+
+function nextOfCron(cron: Cron, after: number): { readonly at: number; readonly left: null } | null {
+  const at = nextCron(cron, after);
+  return at === null ? null : { at, left: null };
+}
+
+export function notATimer(kind: ClockTime, text: string): string {
+  return `"${text}" is not an ISO 8601 ${kind}${kind === "cycle" ? ", and not a cron expression of six fields" : ""}`;
 }
 
 /** When a timer that starts at `now` is due first, and how often. Null if never. */
@@ -45,6 +58,7 @@ export function firstDue(
   timer: ParsedTimer,
   now: number,
 ): { readonly at: number; readonly left: number | null } | null {
+  if (timer.kind === "cron") return nextOfCron(timer.cron, now);
   if (timer.kind === "date") return { at: timer.at, left: 1 };
   if (timer.kind === "duration") return { at: plus(now, timer.duration), left: 1 };
   if (timer.times === 0) return null;
@@ -60,6 +74,7 @@ export function nextDue(
   timer: ParsedTimer,
   due: { readonly at: number; readonly left: number | null },
 ): { readonly at: number; readonly left: number | null } | null {
+  if (timer.kind === "cron") return nextOfCron(timer.cron, due.at);
   if (timer.kind !== "cycle") return null;
   const left = due.left === null ? null : due.left - 1;
   if (left !== null && left <= 0) return null;
