@@ -146,7 +146,7 @@ function taskOf(context: ReadContext, model: Model, connections: Connections, ty
     script: script === null ? extensions.script : { text: script, format: textIn(model, "scriptFormat") },
     decision: extensions.decision,
     resultVariable: extensions.resultVariable,
-    message: isMessage ? { name: messageName(context, model, model), key: keyOf(model, model) } : null,
+    message: isMessage ? { ...named(messageName(context, model, model)), key: keyOf(model, model) } : null,
     instantiates: flagIn(model, "instantiate"),
     retry: extensions.retry,
   };
@@ -316,7 +316,7 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
     case "messageEventDefinition":
       return {
         kind: "message",
-        name: messageName(context, definition, event),
+        ...named(messageName(context, definition, event)),
         key: keyOf(definition, event),
       };
     case "signalEventDefinition": {
@@ -328,13 +328,13 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
       return timerOf(context, event, definition);
     case "errorEventDefinition": {
       const error = modelIn(definition, "errorRef");
-      return { kind: "error", code: textIn(error, "errorCode") ?? error?.id ?? null };
+      return { kind: "error", ...coded(textIn(error, "errorCode") ?? error?.id ?? null) };
     }
     case "escalationEventDefinition": {
       const escalation = modelIn(definition, "escalationRef");
       const catches = CATCHING.has(tagOf(event));
       const code = textIn(escalation, "escalationCode");
-      return { kind: "escalation", code: catches ? code : (code ?? escalation?.id ?? null) };
+      return { kind: "escalation", ...coded(catches ? code : (code ?? escalation?.id ?? null)) };
     }
     case "conditionalEventDefinition": {
       const condition = expressionIn(definition, "condition");
@@ -468,6 +468,19 @@ function messageName(context: ReadContext, holder: Model, element: Model): strin
     textIn(element, "name") ??
     id
   );
+}
+
+/** A name, with its expression if it is computed. */
+function named(name: string): { readonly name: string; readonly computed?: Expression } {
+  const expression = textOrComputed(name);
+  return expression.isStatic ? { name } : { name, computed: expression };
+}
+
+/** Like `named`, for the code of an error or escalation. */
+function coded(code: string | null): { readonly code: string | null; readonly computed?: Expression } {
+  if (code === null) return { code };
+  const { name, ...rest } = named(code);
+  return { code: name, ...rest };
 }
 
 /** The start elements of a scope: start events without a trigger. If it has no start events, elements without incoming flows. */

@@ -1,7 +1,8 @@
 import { type Ctx, Loop, type SelectArm, workflow } from "pawl";
+import type { Evaluate } from "../expressions.ts";
 import type { Variables } from "../machine/state.ts";
 import { triggersOf } from "../machine/subscriptions.ts";
-import type { Element, EventTrigger, Process } from "../model/process.ts";
+import type { Element, EventTrigger, Expression, Process } from "../model/process.ts";
 import { firstDue, nextDue, parseTimer } from "../model/timer.ts";
 import { type MessageValue, messageStartTopic, signalTopic } from "../program/topics.ts";
 
@@ -56,7 +57,61 @@ export function definitionId(process: string, version: number): string {
  * The triggers that start a process: of its start events, of instantiating receive tasks, and of events after an instantiating
  * gateway.
  */
-export function startsOf(process: Process): readonly Start[] {
+export function startsOf(process: Process, evaluate: Evaluate): readonly Start[] {
+  return declaredStarts(process).map(({ element, trigger }) => ({ element, trigger: fixed(trigger, evaluate) }));
+}
+
+/** The start events whose computed name or time has no value before an instance has started, each with the reason. */
+export function unusableStarts(
+  process: Process,
+  evaluate: Evaluate,
+): ReadonlyArray<{ readonly element: string; readonly text: string }> {
+  return declaredStarts(process).flatMap(({ element, trigger }) => {
+    const expression = computedIn(trigger);
+    if (expression === null) return [];
+    const made = fixed(trigger, evaluate);
+    if (isUsable(made)) return [];
+    const text = `"${expression.text}" has no value as the ${trigger.kind} of a start event; it cannot use variables`;
+    return [{ element, text }];
+  });
+}
+
+function computedIn(trigger: EventTrigger): Expression | null {
+  if (trigger.kind === "message") return trigger.computed ?? null;
+  const expression = trigger.kind === "signal" ? trigger.name : trigger.kind === "timer" ? trigger.value : null;
+  return expression?.isStatic === false ? expression : null;
+}
+
+function isUsable(made: EventTrigger): boolean {
+  if (made.kind === "message") return made.name !== "";
+  if (made.kind === "signal") return made.name.text !== "";
+  return made.kind === "timer" && parseTimer(made.timer, made.value.text) !== null;
+}
+
+/** Evaluates a computed name or time. A start event is waited for before there are variables. */
+function fixed(trigger: EventTrigger, evaluate: Evaluate): EventTrigger {
+  const value = (expression: Expression): Expression => {
+    if (expression.isStatic) return expression;
+    const found = evaluated(expression, evaluate);
+    return { text: typeof found === "string" ? found : "", language: null, isStatic: true };
+  };
+  if (trigger.kind === "signal") return { ...trigger, name: value(trigger.name) };
+  if (trigger.kind === "message" && trigger.computed !== undefined) {
+    return { kind: "message", name: value(trigger.computed).text, key: trigger.key };
+  }
+  return trigger.kind === "timer" ? { ...trigger, value: value(trigger.value) } : trigger;
+}
+
+/** An evaluation that fails has no value. */
+function evaluated(expression: Expression, evaluate: Evaluate): unknown {
+  try {
+    return evaluate(expression, {});
+  } catch {
+    return null;
+  }
+}
+
+function declaredStarts(process: Process): readonly Start[] {
   return (process.scopes.get(process.id)?.elements ?? []).flatMap((id) => {
     const element = process.elements.get(id);
     if (element === undefined) return [];

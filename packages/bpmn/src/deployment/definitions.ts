@@ -20,6 +20,7 @@ import {
   type Source,
   SUPERSEDED,
   startsOf,
+  unusableStarts,
 } from "./definition-run.ts";
 import { type Deployment, type DeploymentState, Deployments } from "./deployments.ts";
 
@@ -104,7 +105,11 @@ export class Definitions {
   ): Promise<readonly Deployed[]> {
     const { processes, problems, warnings, stored } = await readSource(source);
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
-    for (const process of runnable) checkExpressions(process, this.#parts.flawOf, problems);
+    for (const process of runnable) {
+      checkExpressions(process, this.#parts.flawOf, problems);
+      for (const { element, text } of unusableStarts(process, this.#parts.evaluate))
+        problems.add(element, process.elements.get(element)?.line ?? null, text);
+    }
     problems.check(stored.kind === "graph" ? "the graph" : "the model");
     if (runnable.length === 0) {
       const text = "the model has no executable process; set isExecutable on the one to run";
@@ -166,7 +171,7 @@ export class Definitions {
         return { process: process.id, version: latest, isNew: false };
       }
       const version = latest + 1;
-      const own = { process: process.id, version, hash, source, starts: startsOf(process) };
+      const own = { process: process.id, version, hash, source, starts: startsOf(process, this.#parts.evaluate) };
       const definition = state === "draft" ? { ...own, isDraft: true } : own;
       if (await this.#claim(definition)) {
         const before = this.#latestPublished(process.id);

@@ -86,6 +86,34 @@ describe.each(STORES)("starts of processes, on the store '%s'", (_name, openStor
     }
   });
 
+  test("a start event with cron or with a computed timer or signal starts instances", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const { bpmn } = await open();
+    const event = (id: string, inside: string) => `<startEvent id="${id}">${inside}</startEvent><task id="t${id}"/>`;
+    const timer = (cycle: string) => `<timerEventDefinition><timeCycle>${cycle}</timeCycle></timerEventDefinition>`;
+    const inside = `${event("a", timer("0 0 * * * *"))}${event("b", timer('="R1/" + string(duration("PT90M"))'))}
+      ${event("c", '<signalEventDefinition signalRef="S"/>')}${flows("a -> ta\nb -> tb\nc -> tc")}`;
+    await bpmn.deploy(documentOf(inside, '<signal id="S" name="=&quot;day-&quot; + &quot;end&quot;"/>'));
+    await world.settle();
+    await bpmn.signal("day-end");
+    await world.advance("2 h");
+    const { items } = await bpmn.find({ process: "p" });
+    const begun = await Promise.all(items.map(async ({ id }) => (await bpmn.view(id)).completedNodes[0]?.element));
+    expect(begun.sort()).toEqual(["a", "a", "b", "c"]);
+  });
+
+  test("a start event whose timer or signal needs variables is a problem", async () => {
+    const { open } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const { bpmn } = await open();
+    const timer = "<timerEventDefinition><timeDuration>=delay</timeDuration></timerEventDefinition>";
+    const rejected = bpmn.deploy(documentOf(`<startEvent id="a">${timer}</startEvent>`));
+    await expect(rejected).rejects.toMatchObject({
+      problems: [
+        { element: "a", line: 6, text: '"delay" has no value as the timer of a start event; it cannot use variables' },
+      ],
+    });
+  });
+
   test("two start events of one signal start two instances", async () => {
     const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
     const { bpmn } = await open();

@@ -249,3 +249,48 @@ test("a process that loops without waiting fails", async () => {
   const one = await bench('<task id="a"/><exclusiveGateway id="g"/>', "s -> g\ng -> a\na -> g");
   expect(one.start().ending).toMatchObject({ kind: "failed" });
 });
+
+describe("computed names", () => {
+  const juel = (text: string): string => ["$", "{", text, "}"].join("");
+  const beside = `<message id="M" name="order-${juel("id")}"/><message id="N" name="=&quot;reply-&quot; + string(id)"/>
+    <error id="E" errorCode="=&quot;E&quot; + string(id)"/><escalation id="X" escalationCode="x-${juel("id")}"/>`;
+
+  test("the name of a message may be an expression, for a catching event, a throwing event and a task", async () => {
+    const one = await bench(
+      `<intermediateCatchEvent id="c"><messageEventDefinition messageRef="M"/></intermediateCatchEvent>
+       <intermediateThrowEvent id="t"><messageEventDefinition messageRef="N"/></intermediateThrowEvent><receiveTask id="r" messageRef="M"/>`,
+      "s -> c\nc -> t\nt -> r\nr -> e",
+      beside,
+    );
+    one.start({ id: 7 });
+    expect(one.state.commands).toMatchObject([{ kind: "message", name: "order-7" }]);
+    one.comes("c", { id: 8 });
+    expect(one.issued).toContainEqual(expect.objectContaining({ kind: "correlate", name: "reply-8" }));
+    expect(one.state.commands).toMatchObject([{ kind: "message", name: "order-8" }]);
+  });
+
+  test("a computed name without a value is an incident", async () => {
+    const one = await bench(
+      '<intermediateThrowEvent id="t"><messageEventDefinition messageRef="N"/></intermediateThrowEvent>',
+      "s -> t\nt -> e",
+      '<message id="N" name="=target"/>',
+    );
+    expect(one.start().incidents).toEqual([["t", "invalid"]]);
+    one.happens({ kind: "setVariables", row: null, variables: { target: "x" } });
+    one.happens({ kind: "retry", row: one.rowOf("t") });
+    expect(one.issued).toContainEqual(expect.objectContaining({ kind: "correlate", name: "x" }));
+  });
+
+  test("the code of an error or escalation may be an expression, for the event that throws and the event that catches", async () => {
+    const inside = `<subProcess id="p1"><startEvent id="i"/><intermediateThrowEvent id="t"><escalationEventDefinition escalationRef="X"/></intermediateThrowEvent>
+        <serviceTask id="w"/><endEvent id="x"><errorEventDefinition errorRef="E"/></endEvent>${flows("i -> t\nt -> w\nw -> x")}</subProcess>
+      <boundaryEvent id="b1" attachedToRef="p1" cancelActivity="false"><escalationEventDefinition escalationRef="X"/></boundaryEvent><userTask id="a"/>
+      <boundaryEvent id="b2" attachedToRef="p1"><errorEventDefinition errorRef="E"/></boundaryEvent><userTask id="b"/>`;
+    const one = await bench(inside, "s -> p1\nb1 -> a\nb2 -> b", beside);
+    expect(one.start({ id: 7 }).active).toEqual(["a", "p1", "w"]);
+    expect(one.done("w").active).toEqual(["a", "b"]);
+    const thrown = await bench(inside, "s -> p1\nb1 -> a\nb2 -> b", beside);
+    expect(thrown.start({ id: 7 }).throws("w", "E8").incidents).toEqual([["w", "uncaughtError"]]);
+    expect(thrown.happens({ kind: "retry", row: thrown.rowOf("w") }).throws("w", "E7").active).toEqual(["a", "b"]);
+  });
+});

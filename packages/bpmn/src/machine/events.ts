@@ -2,10 +2,10 @@ import type { EventElement, EventTrigger } from "../model/process.ts";
 import { cancelTransaction, startCompensation } from "./compensation.ts";
 import type { Row } from "./state.ts";
 import { clearScope, removeRow, selfAndAncestors } from "./state-rows.ts";
-import { subscribeAll, textOf } from "./subscriptions.ts";
+import { computedText, subscribeAll } from "./subscriptions.ts";
 import { publish } from "./tasks.ts";
-import { throwError, throwEscalation } from "./throw-events.ts";
-import { evaluate, visibleVariables } from "./variables.ts";
+import { codeOf, throwError, throwEscalation } from "./throw-events.ts";
+import { visibleVariables } from "./variables.ts";
 import { countCompletion, enqueue, IncidentError, issue, newRowLocation, type WorkingState } from "./working-state.ts";
 
 /** Enters an event. An event whose trigger already occurred is left at once; other events subscribe, or throw. */
@@ -44,13 +44,13 @@ function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigge
       publish(state, row, trigger);
       return true;
     case "signal":
-      broadcast(state, row, textOf(evaluate(state, row, trigger.name)));
+      broadcast(state, row, trigger.name.isStatic ? trigger.name.text : computedText(state, row, trigger.name));
       return true;
     case "error":
-      throwErrorFrom(state, row, event, trigger.code ?? "");
+      throwErrorFrom(state, row, event, codeOf(state, row, trigger) ?? "");
       return false;
     case "escalation":
-      return escalate(state, row, trigger.code);
+      return escalate(state, row, codeOf(state, row, trigger));
     case "link":
       followLink(state, row, event, trigger.name);
       return false;

@@ -1,4 +1,4 @@
-import type { Element, EventTrigger } from "../model/process.ts";
+import type { Element, EventTrigger, Expression } from "../model/process.ts";
 import { firstDue, nextDue, notATimer, type ParsedTimer, parseTimer } from "../model/timer.ts";
 import type { Row, Subscription } from "./state.ts";
 import { evaluate, isTrue } from "./variables.ts";
@@ -35,11 +35,11 @@ function subscribe(state: WorkingState, row: Row, element: Element, trigger: Eve
       const key = trigger.key === null ? "" : textOf(evaluate(state, row, trigger.key));
       const location = eventLocation(state, row, element);
       addSubscription(state, { ...made, location, name: null, due: null });
-      issue(state, { kind: "message", location, name: trigger.name, key });
+      issue(state, { kind: "message", location, name: nameOf(state, row, trigger), key });
       return;
     }
     case "signal": {
-      const name = textOf(evaluate(state, row, trigger.name));
+      const name = trigger.name.isStatic ? trigger.name.text : computedText(state, row, trigger.name);
       const location = eventLocation(state, row, element);
       addSubscription(state, { ...made, location, name, due: null });
       issue(state, { kind: "signal", location, name, since: state.at });
@@ -94,6 +94,22 @@ function timerOf(state: WorkingState, row: Row, trigger: Extract<EventTrigger, {
   const parsed = parseTimer(trigger.timer, text);
   if (parsed === null) throw new IncidentError("invalid", notATimer(trigger.timer, text));
   return parsed;
+}
+
+/** The name of a message, evaluated if it is computed. A name without a value is an incident, because no instance could receive it. */
+export function nameOf(
+  state: WorkingState,
+  row: Row,
+  { name, computed }: { readonly name: string; readonly computed?: Expression },
+): string {
+  return computed === undefined ? name : computedText(state, row, computed);
+}
+
+/** The text of a computed name or code. */
+export function computedText(state: WorkingState, row: Row, expression: Expression): string {
+  const text = textOf(evaluate(state, row, expression));
+  if (text === "") throw new IncidentError("invalid", `the name "${expression.text}" of ${row.element} has no value`);
+  return text;
 }
 
 /** The location of an event: below its row if the row is the event itself, otherwise at the top. */

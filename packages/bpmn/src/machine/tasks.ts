@@ -1,7 +1,7 @@
 import type { ActivityElement, TaskElement } from "../model/process.ts";
 import type { StartActivity } from "./activities.ts";
 import type { Row } from "./state.ts";
-import { subscribeAll, textOf } from "./subscriptions.ts";
+import { nameOf, subscribeAll, textOf } from "./subscriptions.ts";
 import { evaluate, visibleVariables } from "./variables.ts";
 import { enqueue, issue, newRowLocation, type WorkingState } from "./working-state.ts";
 
@@ -51,7 +51,7 @@ export const call: StartActivity = (state, row, element) => {
 
 export function publish(state: WorkingState, row: Row, message: NonNullable<TaskElement["message"]>): void {
   const key = message.key === null ? "" : textOf(evaluate(state, row, message.key));
-  const { name } = message;
+  const name = nameOf(state, row, message);
   const variables = visibleVariables(state, row);
   issue(state, { kind: "publish", location: newRowLocation(row, "publish"), name, variables });
   issue(state, { kind: "correlate", location: newRowLocation(row, "send"), name, key, variables });

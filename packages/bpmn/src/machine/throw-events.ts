@@ -1,8 +1,9 @@
-import { type EventElement, isEvent } from "../model/process.ts";
+import { type EventElement, type EventTrigger, isEvent } from "../model/process.ts";
 import { catchAtBoundary, hostElement, startEventSubProcess } from "./catch-events.ts";
 import type { Row, Variables } from "./state.ts";
 import { selfAndAncestors } from "./state-rows.ts";
-import { ROOT, type WorkingState } from "./working-state.ts";
+import { computedText } from "./subscriptions.ts";
+import { IncidentError, ROOT, type WorkingState } from "./working-state.ts";
 
 interface Thrown {
   readonly kind: "error" | "escalation";
@@ -73,7 +74,7 @@ function eventSubProcessCatcher(state: WorkingState, row: Row, inner: Row | null
   const graph = state.process.scopes.get(row.id === ROOT ? state.process.id : row.element);
   const others = (graph?.eventSubProcesses ?? []).filter((id) => id !== inner?.element);
   const starts = others.flatMap((id) => startEventsOf(state, id));
-  const event = mostSpecific(starts, thrown);
+  const event = mostSpecific(state, row, starts, thrown);
   return event === null ? null : { kind: "eventSubProcess", row, event };
 }
 
@@ -100,13 +101,37 @@ function boundaryCatcher(state: WorkingState, row: Row, thrown: Thrown): Catcher
     const element = state.process.elements.get(id);
     return element !== undefined && isEvent(element) ? [element] : [];
   });
-  const event = mostSpecific(events, thrown);
+  const event = mostSpecific(state, row, events, thrown);
   return event === null ? null : { kind: "boundary", row, event };
 }
 
-function mostSpecific(events: readonly EventElement[], { kind, code }: Thrown): EventElement | null {
+function mostSpecific(
+  state: WorkingState,
+  row: Row,
+  events: readonly EventElement[],
+  { kind, code }: Thrown,
+): EventElement | null {
   const catches = (event: EventElement, wanted: string | null): boolean =>
-    event.triggers.some((trigger) => trigger.kind === kind && trigger.code === wanted);
+    event.triggers.some(
+      (trigger) => trigger.kind === kind && "code" in trigger && caughtCode(state, row, trigger) === wanted,
+    );
   const exact = code === null ? undefined : events.find((event) => catches(event, code));
   return exact ?? events.find((event) => catches(event, null)) ?? null;
+}
+
+type Coded = Extract<EventTrigger, { kind: "error" | "escalation" }>;
+
+/** The code of an error or escalation, evaluated if it is computed. */
+export function codeOf(state: WorkingState, row: Row, { code, computed }: Coded): string | null {
+  return computed === undefined ? code : computedText(state, row, computed);
+}
+
+/** An event whose code cannot be evaluated catches nothing. */
+function caughtCode(state: WorkingState, row: Row, trigger: Coded): string | null {
+  try {
+    return codeOf(state, row, trigger);
+  } catch (error) {
+    if (error instanceof IncidentError) return "";
+    throw error;
+  }
 }

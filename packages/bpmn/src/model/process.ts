@@ -9,14 +9,17 @@ export interface Expression {
   readonly isStatic: boolean;
 }
 
-/** The trigger that an event waits for, or throws. */
+/**
+ * The trigger that an event waits for, or throws. `computed` is present if the name or code is an expression: it is evaluated when the
+ * event waits or throws.
+ */
 export type EventTrigger =
-  | { readonly kind: "message"; readonly name: string; readonly key: Expression | null }
+  | { readonly kind: "message"; readonly name: string; readonly computed?: Expression; readonly key: Expression | null }
   | { readonly kind: "signal"; readonly name: Expression }
   | { readonly kind: "timer"; readonly timer: "date" | "duration" | "cycle"; readonly value: Expression }
   /** A null code matches every error. */
-  | { readonly kind: "error"; readonly code: string | null }
-  | { readonly kind: "escalation"; readonly code: string | null }
+  | { readonly kind: "error"; readonly code: string | null; readonly computed?: Expression }
+  | { readonly kind: "escalation"; readonly code: string | null; readonly computed?: Expression }
   | { readonly kind: "conditional"; readonly condition: Expression }
   | { readonly kind: "link"; readonly name: string }
   | { readonly kind: "compensation"; readonly activity: string | null; readonly waits: boolean }
@@ -129,7 +132,7 @@ export interface TaskElement extends Activity {
   /** The variable for the result of the handler. Null if each property of the result becomes a variable. */
   readonly resultVariable: string | null;
   /** The message of a send or receive task. */
-  readonly message: { readonly name: string; readonly key: Expression | null } | null;
+  readonly message: { readonly name: string; readonly computed?: Expression; readonly key: Expression | null } | null;
   /** Whether a message to this task starts an instance of the process. */
   readonly instantiates: boolean;
   readonly retry: RetrySetting | null;
