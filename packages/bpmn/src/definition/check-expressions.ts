@@ -1,6 +1,7 @@
 import { flawsOfText } from "../human/forms.ts";
 import { humanTaskOf } from "../model/human-task.ts";
 import { type Element, type Expression, type Flow, isActivity, type Process } from "../model/process.ts";
+import { requestExpressions } from "../model/request-template.ts";
 import { parseTimer } from "../model/timer.ts";
 import type { Problems } from "./problem.ts";
 
@@ -48,6 +49,7 @@ function* expressionsOf(process: Process): Generator<readonly [Element | Flow, E
     if ("type" in holder && holder.type === "userTask") waiting.push(humanTaskOf(holder));
     if ("script" in holder && holder.script?.format === "feel" && holder.handler === null)
       yield [holder, { text: holder.script.text.replace(/^\s*=/, ""), language: "feel", isStatic: false }];
+    if ("properties" in holder) waiting.push(requestExpressions(holder.properties));
     for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
       if (typeof value !== "object" || value === null) continue;
       if (isExpression(value)) yield [holder, value];

@@ -244,19 +244,21 @@ type Data = Readonly<Record<string, unknown>>;
  */
 function propertiesOf(data: Data): Readonly<Record<string, string>> {
   const own = Object.entries(data).map(([name, value]) => [name, shown(value)] as const);
-  return { ...Object.fromEntries(own), ...requestOf(data.serviceConfig) };
+  const { timeout } = (typeof data.script === "object" ? (data.script ?? {}) : {}) as Data;
+  const ofScript = timeout === undefined ? {} : { timeout: shown(timeout) };
+  return { ...Object.fromEntries(own), ...ofScript, ...requestOf(data.serviceConfig) };
 }
 
 function requestOf(config: unknown): Readonly<Record<string, string>> {
   if (typeof config !== "object" || config === null) return {};
-  const { url, method, headers, requestBody, body = requestBody, responseVariable } = config as Data;
+  const { url, method, headers, requestBody, body = requestBody, responseVariable, timeout } = config as Data;
   const named = Object.entries((headers ?? {}) as Data).map(([name, value]) => [`header.${name}`, shown(value)]);
   return {
     ...Object.fromEntries(named),
-    // URL templates use `{name}` for variables.
-    ...(typeof url === "string" && { url: url.replace(/\$\{/g, "{") }),
+    ...(typeof url === "string" && { url }),
     ...(typeof method === "string" && { method }),
-    ...(body !== undefined && { body: typeof body === "string" ? body : `=${JSON.stringify(body)}` }),
+    ...(body !== undefined && (typeof body === "string" ? { body } : { bodyJson: JSON.stringify(body) })),
+    ...(timeout !== undefined && { timeout: shown(timeout) }),
     ...(typeof responseVariable === "string" && { responseVariable }),
   };
 }

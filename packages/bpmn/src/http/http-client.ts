@@ -37,6 +37,8 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Sent as `Idempotency-Key`. Use the same key for every attempt of a step. */
   readonly idempotencyKey?: string;
+  /** Maximum duration of this request, including the whole response. Default: that of the client. */
+  readonly timeoutMs?: number;
 }
 
 export interface HttpResponse {
@@ -81,6 +83,7 @@ const REQUEST = optionTable<HttpRequest>("the request", {
   parts: kinds.map(kinds.value),
   headers: kinds.map(kinds.text),
   body: kinds.value,
+  timeoutMs: kinds.integer(1, TIMEOUT_MS_MAX),
   idempotencyKey: kinds.text,
 });
 
@@ -91,7 +94,8 @@ export function httpClient(given?: HttpClientOptions): HttpClient {
       const request = readOptions(REQUEST, unchecked);
       const url = expandUrl(request.url, request.parts ?? {});
       const prepared = guardArguments("body", () => prepareRequest(request, options, checkUrl(url, options)));
-      const answer = await sendTo(url, prepared, options, Math.min(options.redirectsMax ?? 0, REDIRECTS_MAX));
+      const own = request.timeoutMs === undefined ? options : { ...options, timeoutMs: request.timeoutMs };
+      const answer = await sendTo(url, prepared, own, Math.min(options.redirectsMax ?? 0, REDIRECTS_MAX));
       if (answer.status >= 400) {
         throw new PawlError(
           "HTTP_FAILED",

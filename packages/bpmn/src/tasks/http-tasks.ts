@@ -1,14 +1,16 @@
 import { CriticalError, kinds, PawlError, readArgument } from "pawl";
-import { evaluateText } from "../feel/feel.ts";
+import { evaluateExpression } from "../expressions.ts";
 import type { HttpClient, HttpRequest } from "../http/http-client.ts";
+import type { Expression } from "../model/process.ts";
+import { bodyOf, HEADER, resolved, urlTemplate } from "../model/request-template.ts";
 import type { Job, TaskHandler } from "../program/handlers.ts";
-
-const HEADER = "header.";
+import { systemNow } from "../runtime/system.ts";
+import { timeoutOf } from "./task-timeout.ts";
 
 /**
- * A handler of service tasks that sends an HTTP request. The properties of the task configure it: `method`, `url`, which may contain
- * `{variable}`, `header.Name`, `body` and `responseVariable`. A header or body that begins with `=` is FEEL. A request that the
- * client rejects is not retried.
+ * A handler of service tasks that sends an HTTP request. The properties of the task configure it: `method` (POST if there is a body,
+ * otherwise GET), `url`, `header.Name`, `body`, `timeout` and `responseVariable`. A text that begins with `=` is FEEL, and a text may
+ * contain `${expression}`; a URL also `{variable}`. A request that the client rejects is not retried.
  */
 export function httpTasks(client: HttpClient): TaskHandler {
   readArgument(kinds.withMethods("an HTTP client", "request"), client, "client");
@@ -26,21 +28,23 @@ export function httpTasks(client: HttpClient): TaskHandler {
 }
 
 function requestOf({ element, variables, idempotencyKey }: Job): HttpRequest {
-  const { url, method, body } = element.properties;
+  const { properties } = element;
+  const { url, method } = properties;
   if (url === undefined) throw new CriticalError(`service task ${element.id} has no url; set its url property`);
-  const headers = Object.entries(element.properties).flatMap(([name, value]) =>
-    name.startsWith(HEADER) ? [[name.slice(HEADER.length), String(computed(value, variables) ?? "")] as const] : [],
+  const now = systemNow();
+  const evaluate = (expression: Expression): unknown => evaluateExpression(expression, variables, now);
+  const { template, parts } = urlTemplate(url);
+  const headers = Object.entries(properties).flatMap(([name, value]) =>
+    name.startsWith(HEADER) ? [[name.slice(HEADER.length), String(resolved(value, evaluate) ?? "")] as const] : [],
   );
+  const body = bodyOf(properties);
   return {
-    url,
-    parts: variables,
+    url: typeof template === "string" ? template : String(evaluate(template) ?? ""),
+    parts: { ...variables, ...Object.fromEntries([...parts].map(([name, part]) => [name, evaluate(part)])) },
     headers: Object.fromEntries(headers),
     idempotencyKey,
-    ...(method === undefined ? {} : { method }),
-    ...(body === undefined ? {} : { body: computed(body, variables) }),
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    ...(body !== undefined && { body: resolved(body, evaluate) }),
+    ...timeoutOf(element),
   };
-}
-
-function computed(text: string, variables: Job["variables"]): unknown {
-  return text.startsWith("=") ? evaluateText(text.slice(1), variables).value : text;
 }

@@ -2,6 +2,7 @@ import { CriticalError, kinds, optionTable, readArgument, readOptions } from "pa
 import type { Job, TaskHandler } from "../program/handlers.ts";
 import { systemNow } from "../runtime/system.ts";
 import type { ScriptEngine } from "../script/script-engine.ts";
+import { timeoutOf } from "./task-timeout.ts";
 
 const JAVASCRIPT = /^(?:(?:text|application)\/)?(?:x-)?(?:javascript|ecmascript|js)$/i;
 
@@ -25,7 +26,13 @@ export function scriptTasks(engine: ScriptEngine, options?: ScriptTaskOptions): 
       throw new CriticalError(`script task ${job.element.id} has a script in ${format}; only JavaScript is supported`);
     }
     const { variables, idempotencyKey } = job;
-    return await engine.run({ source: text, variables, now: now(), seed: seedOf(idempotencyKey) });
+    return await engine.run({
+      source: text,
+      variables,
+      now: now(),
+      seed: seedOf(idempotencyKey),
+      ...timeoutOf(job.element),
+    });
   };
 }
 

@@ -9,6 +9,8 @@ import { decisionTasks } from "./decision-tasks.ts";
 import { httpTasks } from "./http-tasks.ts";
 import { scriptTasks } from "./script-tasks.ts";
 
+const juel = (text: string): string => ["$", "{", text, "}"].join("");
+
 const jobOf = (element: object, variables: Record<string, unknown>): Job =>
   ({
     runId: "r",
@@ -32,6 +34,13 @@ test("a script task runs JavaScript and rejects other languages", async () => {
   expect(await handler(script(draws, null))).toBe(await handler(script(draws, "text/javascript")));
   await expect(handler(script("1", "groovy"))).rejects.toThrow("only JavaScript is supported");
   await expect(handler(jobOf({}, {}))).rejects.toThrow("e has no script");
+  await engine.close();
+});
+
+test("a script task ends at its own timeout", async () => {
+  const engine = scriptEngine({ size: 1 });
+  const endless = { script: { text: "for (;;);", format: "javascript" }, properties: { timeout: "PT0.05S" } };
+  await expect(scriptTasks(engine)(jobOf(endless, {}))).rejects.toMatchObject({ code: "SCRIPT_LIMIT" });
   await engine.close();
 });
 
@@ -104,6 +113,28 @@ test("a service task sends its request and stores the response in a variable", a
   expect(await handler(jobOf({ properties }, { id: "a b", n: 1 }))).toEqual({
     answer: ["PUT", "/orders/a%20b", "a b", "r/e", '{"total":2}'],
   });
+  const inside = { text: `n is ${juel("n")}`, list: ["=n + 1", juel("n"), "plain ", { deep: "=[id]" }], flag: true };
+  const graph = {
+    url: `http://${host}/orders/${juel("id")}/${juel("item.sku")}`,
+    "header.X-Id": `order-${juel("id")}`,
+    bodyJson: JSON.stringify(inside),
+  };
+  expect(await handler(jobOf({ properties: graph }, { id: "7/8", n: 2, item: { sku: "s 1" } }))).toEqual({
+    response: [
+      "POST",
+      "/orders/7%2F8/s%201",
+      "order-7/8",
+      "r/e",
+      JSON.stringify({ text: "n is 2", list: [3, 2, "plain ", { deep: ["7/8"] }], flag: true }),
+    ],
+  });
+  const computed = { url: `="http://${host}/x?n=" + string(n)`, body: juel("n") };
+  expect(await handler(jobOf({ properties: computed }, { n: 2 }))).toEqual({
+    response: ["POST", "/x?n=2", null, "r/e", "2"],
+  });
+  await expect(handler(jobOf({ properties: { url: `http://${host}/`, timeout: "soon" } }, {}))).rejects.toThrow(
+    'timeout of task e is "soon"; it must be milliseconds or a duration such as PT5S',
+  );
   await expect(handler(jobOf({ properties: { url: "http://169.254.169.254/" } }, {}))).rejects.toMatchObject({
     name: "CriticalError",
   });
