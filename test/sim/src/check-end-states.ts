@@ -2,6 +2,7 @@ import { checkLimits, limitOf } from "./check-limits.ts";
 import { replayRuns } from "./check-replay.ts";
 import { evaluateProgram } from "./evaluate.ts";
 import type { ExpectedRun } from "./expected-run.ts";
+import { crashesInBodiesOnly } from "./generate-killer.ts";
 import type { ProgramInput } from "./program.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -30,6 +31,7 @@ function checkEnd(simulation: Simulation, expectedRun: ExpectedRun): void {
   )
     simulation.monitor.violate("I6", `run ${row.id} was cancelled, but its status is ${row.status}`);
   checkLimits(simulation, expectedRun);
+  checkBlame(simulation, expectedRun);
   if (row.status === "cancelled" || limitOf(expectedRun) !== null) return;
   const input = JSON.parse(row.input ?? "null") as ProgramInput;
   const program = simulation.case.programs[input.p];
@@ -57,6 +59,13 @@ function checkEnd(simulation: Simulation, expectedRun: ExpectedRun): void {
   if (row.status === "completed" && input.g !== program.generations) {
     simulation.monitor.violate("model", `run ${row.id} ended in generation ${input.g} of ${program.generations}`);
   }
+}
+
+/** A run that crashed no worker is never poisoned, if nothing but runs crashed workers. */
+function checkBlame({ case: plan, bodies, monitor }: Simulation, { row }: ExpectedRun): void {
+  const outcome = JSON.parse(row.outcome ?? "null") as { readonly code?: string } | null;
+  if (row.status !== "failed" || outcome?.code !== "POISONED" || !crashesInBodiesOnly(plan)) return;
+  if (!bodies.killers.has(row.id)) monitor.violate("poison", `run ${row.id} is POISONED, but it crashed no worker`);
 }
 
 /** I4: every accepted message reached the inbox of its run. Messages that were not received were handled by their policy. */

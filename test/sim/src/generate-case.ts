@@ -1,4 +1,5 @@
 import { Chance } from "pawl-test-shared/chance";
+import { withKillers } from "./generate-killer.ts";
 import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, TOPICS } from "./generate-leaves.ts";
 import { generatePrograms } from "./generate-program.ts";
 import { withPurchase } from "./generate-purchase.ts";
@@ -44,7 +45,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
     forced: null,
   };
-  return kinds === "kernel" || poisoned ? plan : withPurchase(plan);
+  return kinds === "kernel" || poisoned ? plan : withKillers(withPurchase(plan));
 }
 
 const NO_LIMITS = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };

@@ -30,8 +30,8 @@ function rollbackOf(
   node: StepNode,
   location: string,
 ): NonNullable<StepOptions<unknown>["rollback"]> {
-  const { failures, maxAttempts } = node.rollback ?? { failures: 0, maxAttempts: 1 };
-  const handler: StepNode = { ...node, failures, maxAttempts, timeoutMs: null, slow: false, rollback: null };
+  const { failures, maxAttempts, poison = false } = node.rollback ?? { failures: 0, maxAttempts: 1 };
+  const handler: StepNode = { ...node, failures, maxAttempts, poison, timeoutMs: null, slow: false, rollback: null };
   return {
     run: (value: unknown, info: StepInfo) => {
       host.undoes(execution, location, value);

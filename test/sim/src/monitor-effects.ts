@@ -161,8 +161,9 @@ export class EffectsMonitor {
       );
     }
     if (node.poison) {
-      const count = (this.#starts.get(execution.runId) ?? 0) + 1;
-      this.#starts.set(execution.runId, count);
+      const body = `${execution.runId} ${node.name} ${node.rollback === null}`;
+      const count = (this.#starts.get(body) ?? 0) + 1;
+      this.#starts.set(body, count);
       // A rewind resets the count of claims.
       const times = 1 + (this.#monitor.expectedRuns.get(execution.runId)?.reopened ?? 0);
       if (count > this.#simulation.case.settings.claimsMax * times + POISON_EXTRA)

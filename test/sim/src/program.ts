@@ -63,13 +63,15 @@ export interface StepNode {
   readonly retryOnTimeout: boolean;
   /** The body takes longer than its timeout. */
   readonly slow: boolean;
+  /** How long the body takes. Omitted for a random time. */
+  readonly takesMs?: number;
   readonly ephemeral: boolean;
   /** Uses `tryStep`: a failure is a value. */
   readonly asResult: boolean;
   /** The body crashes its worker. */
   readonly poison: boolean;
-  /** Its rollback, and the number of the rollback's attempts that throw. */
-  readonly rollback: { readonly failures: number; readonly maxAttempts: number } | null;
+  /** Its rollback, and the number of the rollback's attempts that throw. `poison`: the rollback crashes its worker. */
+  readonly rollback: { readonly failures: number; readonly maxAttempts: number; readonly poison?: boolean } | null;
 }
 
 export interface SleepNode {

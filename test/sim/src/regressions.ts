@@ -18,6 +18,11 @@ export const REGRESSIONS: readonly Regression[] = [
   { seed: 535, bug: "the end of a replay repeated posts" },
   { seed: 10_683, bug: "a suspect that was lost before its execution blocked every other suspect" },
   {
+    seed: 667,
+    kinds: "all",
+    bug: "a suspect that only changed its waits left its group; another was claimed beside it, and its crashes were blamed on the first",
+  },
+  {
     seed: 2_283,
     kinds: "all",
     bug: "a run was migrated between a timeout's record and the next commands of its program; the stale wait in its row was used",

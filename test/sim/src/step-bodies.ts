@@ -15,6 +15,8 @@ interface ResourceHolder {
 export class StepBodies implements BodyRunner {
   /** Executions with resources. */
   readonly #holders = new Set<ResourceHolder>();
+  /** Runs that have crashed a worker on purpose. */
+  readonly killers = new Set<string>();
   readonly #simulation: SimulationContext;
 
   constructor(simulation: SimulationContext) {
@@ -43,6 +45,7 @@ export class StepBodies implements BodyRunner {
     if (worker.dead) return never();
     monitor.effects.bodyStarts(worker, execution, { node, location, attempt: info.attempt, given });
     if (node.poison) {
+      this.killers.add(execution.runId);
       worker.kill("poison");
       return never();
     }
@@ -66,7 +69,7 @@ export class StepBodies implements BodyRunner {
       if (faultRates.block > 0 && chance.roll(faultRates.block)) this.#block(worker, location);
       return this.#outcome(execution, node, location, info.attempt);
     };
-    const slowMs = node.slow && node.timeoutMs !== null ? node.timeoutMs * 4 + 100 : null;
+    const slowMs = node.takesMs ?? (node.slow && node.timeoutMs !== null ? node.timeoutMs * 4 + 100 : null);
     if (slowMs === null && chance.roll(0.4)) return end();
     const takesMs = slowMs ?? (chance.roll(0.15) ? chance.between(100, 4000) : chance.between(0, 20));
     return new Promise((resolve, reject) => {
