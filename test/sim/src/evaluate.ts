@@ -130,7 +130,8 @@ function evaluateSelect(records: Records, node: SelectNode, location: string): E
 function evaluateChild(records: Records, node: Extract<ProgramNode, { kind: "child" }>, location: string): Evaluation {
   const spawn = records.get(location);
   if (spawn === undefined) return OPEN;
-  if (node.mode === "detached") return completed(spawn, "child", (payload) => payload);
+  if (node.mode === "detached")
+    return completed(spawn, "child", (payload) => (payload as { readonly runId: string }).runId);
   const result = completed(records.get(`${location}/result`), "child", (payload) => payload);
   return result.kind === "error" && node.mode === "quiet"
     ? { kind: "value", value: "child failed", seq: result.seq }
