@@ -106,3 +106,22 @@ describe.each(TEST_STORES)("results of remote runs, on the store $name", ({ crea
     expect(await again.result()).toBe(4);
   });
 });
+
+describe.each(TEST_STORES.filter(({ name }) => name === "sqlite"))("results, on the store $name", ({ create }) => {
+  it("a hint that names no run makes a client read only the runs that have ended", async () => {
+    const cluster = await create(onTestFinished);
+    const double = workflow("double", async (_ctx, n: number) => 2 * n);
+    const later = workflow("later", async () => "later");
+    const { through, counts, hint } = hinted();
+    const client = await cluster.engine({ through, poll: "1 hour" });
+    hint({ runIds: null });
+    const result = (await client.start(double, 2, { id: "d-1" })).result();
+    for (let n = 0; n < 50; n += 1) void (await client.start(later, undefined)).result().catch(() => undefined);
+    await cluster.engine({ workflows: [double] });
+    await cluster.world.settle();
+    counts.reads = 0;
+    hint({ runIds: null });
+    expect(await result).toBe(4);
+    expect(counts.reads).toBe(2);
+  });
+});

@@ -71,6 +71,8 @@ export class Runs {
   readonly #parts: RunsParts;
   readonly #calls: RunCalls;
   readonly #waiters = new Map<string, SmallSet<OnRunEnd>>();
+  /** Called by a hint that any run may have changed. */
+  readonly #watchers = new Set<() => void>();
   /**
    * Runs that this process started for another one, and that neither a hint nor a call of this process has concerned since. Their ends
    * are still to come, so a result waits without a read. If the hint of an end is lost, the poll reads the run.
@@ -107,7 +109,7 @@ export class Runs {
       const runIds = hintedRuns(hint);
       if (runIds === null) {
         this.#started.clear();
-        this.#checkAll(Number.POSITIVE_INFINITY);
+        this.#checkEnded();
       } else for (const runId of runIds) this.#checkRun(runId);
     });
     const poll = (): void => {
@@ -257,6 +259,25 @@ export class Runs {
     else this.#waiters.set(runId, left);
   }
 
+  /** Any run may have ended. One read finds those that have, if the store has such a read. */
+  #checkEnded(): void {
+    for (const watcher of [...this.#watchers]) watcher();
+    const awaited = [...this.#waiters.keys()].filter((runId) => !this.#parts.isLocal(runId));
+    const { store, withRetry } = this.#parts;
+    const read = store.reader.ended?.bind(store.reader);
+    if (read === undefined || awaited.length === 0) {
+      this.#checkAll(Number.POSITIVE_INFINITY);
+      return;
+    }
+    void withRetry(() => read(awaited)).then(
+      (ended) => {
+        for (const runId of ended) this.#checkRun(runId);
+      },
+      // Each waiter gets the error of its own read.
+      () => this.#checkAll(Number.POSITIVE_INFINITY),
+    );
+  }
+
   /** Waiters that still wait after the check move to the end of the map, so every run is checked in turn. */
   #checkAll(runsMax: number): void {
     let left = runsMax;
@@ -385,9 +406,14 @@ export class Runs {
       });
       const done = (): void => {
         off();
+        offStop();
+        this.#watchers.delete(done);
+        this.#removeWaiter(runId, done);
         resolve();
       };
-      void this.#nextEnd(runId, limit).then(done);
+      const offStop = limit.onStop(done);
+      this.#watchers.add(done);
+      this.#addWaiter(runId, done);
     });
   }
 

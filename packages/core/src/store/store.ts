@@ -150,6 +150,8 @@ export interface Hint {
 /** Reads for operators and clients. No decision depends on them. */
 export interface Reader {
   get(runId: string): Promise<Run | null>;
+  /** Returns the ids of those of these runs that have ended. Omitted by stores whose hints name the runs that end. */
+  ended?(runIds: readonly string[]): Promise<readonly string[]>;
   /**
    * Newest first by (createdAt, id). A run created between two pages does not appear on the later one, unless it has the same
    * millisecond as the last run of the earlier page.

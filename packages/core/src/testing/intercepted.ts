@@ -46,8 +46,7 @@ export function intercepted(store: Store, intercept: Intercept): Store {
     ...(store.readClock === undefined
       ? {}
       : {
-          readClock: () =>
-            through("readClock", () => store.readClock?.() ?? Promise.reject(new Error("the store lost this method"))),
+          readClock: () => through("readClock", () => store.readClock?.() ?? lost("readClock")),
         }),
     claim: (request) => through("claim", () => store.claim(request)),
     dueRuns: (worker, limit) => through("dueRuns", () => store.dueRuns(worker, limit)),
@@ -62,9 +61,16 @@ export function intercepted(store: Store, intercept: Intercept): Store {
   };
 }
 
+function lost(method: string): Promise<never> {
+  return Promise.reject(new Error(`the store lost its method ${method}`));
+}
+
 function readerThrough(reader: Reader, through: <T>(proceed: () => Promise<T>) => Promise<T>): Reader {
   return {
     get: (...args) => through(() => reader.get(...args)),
+    ...(reader.ended === undefined
+      ? {}
+      : { ended: (runIds) => through(() => reader.ended?.(runIds) ?? lost("ended")) }),
     list: (...args) => through(() => reader.list(...args)),
     count: (...args) => through(() => reader.count(...args)),
     journal: (...args) => through(() => reader.journal(...args)),

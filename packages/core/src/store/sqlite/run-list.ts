@@ -1,7 +1,7 @@
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { ListQuery, Page, PageQuery } from "../store.ts";
-import { toColumn, toColumnOrNull } from "../text-column.ts";
+import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type SqliteStatement, type SqliteValue, type Statements } from "./driver.ts";
 import { RUN_COLUMNS, type RunRow, runOfRow } from "./run-columns.ts";
 
@@ -24,6 +24,7 @@ const ORDERED = "AND (r.created_at, r.id) < (?, ?) ORDER BY r.created_at DESC, r
 const TAG_ORDERED = "AND (t.created_at, r.id) < (?, ?) ORDER BY t.created_at DESC, r.id DESC LIMIT ?";
 
 const SQL = {
+  endedOf: "SELECT id FROM pawl_runs WHERE id IN (SELECT value FROM json_each(?)) AND ended_at IS NOT NULL",
   pageOpen: `SELECT ${RUN_COLUMNS} FROM ${OPEN} ${ORDERED}`,
   pageByEnd: `SELECT ${RUN_COLUMNS} FROM ${BY_END} ${ORDERED}`,
   pageByWorkflow: `SELECT ${RUN_COLUMNS} FROM ${BY_WORKFLOW} ${ORDERED}`,
@@ -55,6 +56,12 @@ export class SqliteRunList {
 
   constructor(database: SqliteDatabase) {
     this.#sql = prepareAll(database, SQL);
+  }
+
+  /** Those of these runs that have ended. */
+  ended(runIds: readonly string[]): readonly string[] {
+    const rows = this.#sql.endedOf.all(JSON.stringify(runIds.map(toColumn))) as { readonly id: string }[];
+    return rows.map(({ id }) => fromColumn(id));
   }
 
   list(query: ListQuery): Page<Run> {

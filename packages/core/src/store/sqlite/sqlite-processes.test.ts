@@ -140,3 +140,33 @@ it("a commit is complete if the process is killed before the reply, and a repeat
   expect(answers).toEqual([1, 2].map(() => ({ kind: "applied", post: null, again: true })));
   await store.close();
 });
+
+it("a store looks five times as often for commits of other processes while it finds some", async () => {
+  const path = join(folder, "polled.db");
+  let timer = { ms: 0, look: (): void => undefined };
+  const store = sqliteStore(path);
+  await store.open({
+    now: world.now,
+    every(ms, look) {
+      timer = { ms, look };
+      return () => undefined;
+    },
+  });
+  const other = sqliteStore(path);
+  await other.open(world);
+  let hints = 0;
+  store.watch(() => {
+    hints += 1;
+  });
+  timer.look();
+  expect([timer.ms, hints]).toEqual([100, 1]);
+  await other.commit([create("polled")]);
+  timer.look();
+  expect([timer.ms, hints]).toEqual([20, 2]);
+  for (let n = 0; n < 4; n += 1) timer.look();
+  expect(timer.ms).toBe(20);
+  timer.look();
+  expect([timer.ms, hints]).toEqual([100, 2]);
+  await other.close();
+  await store.close();
+});

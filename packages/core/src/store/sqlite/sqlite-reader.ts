@@ -18,6 +18,10 @@ export class SqliteReader implements Reader {
     return this.#file.readOne((tables) => tables.runs.get(runId));
   }
 
+  async ended(runIds: readonly string[]): Promise<readonly string[]> {
+    return this.#file.readOne((tables) => tables.list.ended(runIds));
+  }
+
   async list(query: ListQuery): Promise<Page<Run>> {
     return this.#file.read((tables) => tables.list.list(query));
   }

@@ -20,6 +20,9 @@ import { BatchRolledBack } from "./errors.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 
+/** How many times as often the store looks for commits of other processes while it finds some. */
+const BUSY_POLLS = 5;
+
 const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
 
 /** A store over one database file, which several processes may share. The driver is synchronous, so each method works synchronously. */
@@ -174,15 +177,31 @@ export class SqliteStore implements Store {
    * the listeners are called too, so that their next call receives the error.
    */
   #poll(): () => void {
-    if (this.#world === null) throw new Error("the store is not open");
+    const world = this.#world;
+    if (world === null) throw new Error("the store is not open");
     let version: number | null = null;
-    return this.#world.every(this.#pollMs, () => {
+    let quietPolls = BUSY_POLLS;
+    let stop = (): void => undefined;
+    const lookEvery = (ms: number): void => {
+      stop();
+      stop = world.every(ms, look);
+    };
+    const look = (): void => {
       const seen = this.#dataVersion();
-      if (seen === null || seen === version) return;
+      if (seen === null) return;
+      if (seen === version) {
+        quietPolls += 1;
+        if (quietPolls === BUSY_POLLS) lookEvery(this.#pollMs);
+        return;
+      }
+      if (quietPolls >= BUSY_POLLS && version !== null) lookEvery(Math.max(1, Math.floor(this.#pollMs / BUSY_POLLS)));
+      if (version !== null) quietPolls = 0;
       if (seen === "stopped") this.#stopPolling?.();
       else version = seen;
       for (const listener of [...this.#listeners]) listener({ runIds: null });
-    });
+    };
+    lookEvery(this.#pollMs);
+    return () => stop();
   }
 
   /** Null if the query fails; the next poll retries. */
