@@ -4,7 +4,8 @@ import { chunkOf } from "./schema/row-json.ts";
 
 /** The statements of the store. Each returns one value, the column `json`. */
 
-const PRESENT = "coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
+/** A subquery, because the server uses no index for a comparison with a volatile function. */
+const PRESENT = "(SELECT coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))";
 
 const RECORDS_AFTER = `q.run_id = $1 AND ${chunkOf("q.seq")} >= ${chunkOf("$2::bigint")} AND q.seq > $2`;
 

@@ -6,6 +6,7 @@ import { StoreActions } from "../../../testing/store-contract/store-actions.ts";
 import type { Store } from "../../store.ts";
 import { createPool, type PostgresClient, type PostgresPool } from "../driver.ts";
 import { postgresStore } from "../index.ts";
+import { STORE_SQL } from "../statements.ts";
 
 /** A notice of `auto_explain`. `where` names the function that executed the statement. */
 interface Notice {
@@ -158,5 +159,27 @@ describe.runIf(postgres !== null)("plans of the statements in functions", () => 
     for (const text of [dead, expiry]) expect(text).toMatch(/Index (Only )?Scan using workers_expires/);
     expect(texts.filter((text) => /\bSort\b/.test(text) && text.includes("workers_expires"))).toEqual([]);
     await opened.close();
+  });
+
+  it("the query for a worker's due runs reads only due entries of the index", async () => {
+    const { schema, dispose } = await fixture.schema();
+    const store = postgresStore(fixture.url, { schema, listen: false });
+    await store.open(new ManualWorld(T0));
+    const client = await fixture.pool.connect();
+    onTestFinished(async () => {
+      await client.query("RESET enable_seqscan; RESET enable_bitmapscan");
+      client.release();
+      await store.close();
+      await dispose();
+    });
+    await client.query("SET enable_seqscan = off; SET enable_bitmapscan = off");
+    const query = STORE_SQL.due
+      .replaceAll("@", schema)
+      .replaceAll("$1", "NULL")
+      .replace("$2", "'w'")
+      .replace("$3", "5");
+    const { rows } = await client.query(`EXPLAIN ${query}`);
+    const plan = rows.map((row) => (row as { readonly "QUERY PLAN": string })["QUERY PLAN"]).join("\n");
+    expect(plan).toMatch(/Index Cond: .*wake_at <=/);
   });
 });
