@@ -36,7 +36,7 @@ export interface Decision<Result> {
   readonly result: Result;
   /** The latest deadline that the decision depends on. Null if none. */
   readonly notBefore: number | null;
-  /** Payloads for other processes. */
+  /** Payloads of notifications that this commit sends: only those of a caller's transaction, whose end this process does not see. */
   readonly hints: readonly string[];
 }
 

@@ -6,6 +6,13 @@ import type { PostgresClient } from "./driver.ts";
 
 /** PostgreSQL limits a notification to 8,000 bytes. A longer hint is sent as null: anything may have changed. */
 const HINT_BYTES_MAX = 7_500;
+/** How many runs one hint names, and how many hints one statement sends. If there are more, one null hint is sent instead. */
+const HINT_RUNS_MAX = 80;
+const HINTS_MAX = 10;
+/** How many runs without an owner a statement names. One would do, because each makes a worker claim whatever is due. */
+const CLAIMABLE_MAX = 20;
+
+const NOTIFY = "SELECT count(pg_notify($1, u.hint))::text AS json FROM unnest($2::text[]) AS u(hint)";
 
 /** The payload of a notification: ids of woken runs, grouped by owner, and ids of runs that have ended. */
 interface HintPayload {
@@ -19,6 +26,10 @@ const RECONNECT_MS = 5_000;
 /**
  * Sends hints to other processes and receives theirs, with NOTIFY and LISTEN. A hint may be lost while no connection listens: the next
  * poll finds the change. After a reconnect, listeners get a hint that anything may have changed.
+ *
+ * 1. A hint is sent after the commit that it is about, in a statement of its own: the server ends one notifying transaction at a time, so
+ *    commits that notify would wait for each other's syncs. Nobody waits for a hint. Changes that arrive while one is being sent share
+ *    the next.
  */
 export class Notifications {
   readonly #database: Database;
@@ -28,6 +39,9 @@ export class Notifications {
   #connecting = false;
   #stop: (() => void) | null = null;
   #sender = "";
+  #wakes: Wake[] = [];
+  #ended: string[] = [];
+  #sending: Promise<void> | null = null;
 
   constructor(database: Database, channel: string) {
     this.#database = database;
@@ -39,12 +53,37 @@ export class Notifications {
     this.#sender = sender;
   }
 
-  /** Returns the payloads for these runs. With `all`, this process receives them too, because the caller commits them later. */
-  messages(wakes: readonly Wake[], ended: readonly string[], audience: "others" | "all"): readonly string[] {
-    if (wakes.length + ended.length === 0) return [];
-    const sender = audience === "all" ? "*" : this.#sender;
-    const text = `${sender} ${JSON.stringify(payloadOf(wakes, ended))}`;
-    return [Buffer.byteLength(text) > HINT_BYTES_MAX ? `${sender} null` : text];
+  /** The payloads about these runs for all processes, this one included, because the caller commits them later. */
+  messages(wakes: readonly Wake[], ended: readonly string[]): readonly string[] {
+    return hintTexts("*", wakes, ended);
+  }
+
+  /** Sends a hint about committed changes to other processes, soon. It may be lost. */
+  send(wakes: readonly Wake[], ended: readonly string[]): void {
+    if (wakes.length + ended.length === 0) return;
+    this.#wakes.push(...wakes);
+    this.#ended.push(...ended);
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null;
+    });
+  }
+
+  /** Resolves when no hint is being sent. */
+  async sent(): Promise<void> {
+    await this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#wakes.length + this.#ended.length > 0) {
+      const texts = hintTexts(this.#sender, this.#wakes, this.#ended);
+      this.#wakes = [];
+      this.#ended = [];
+      try {
+        await this.#database.call(NOTIFY, [this.#channel, texts]);
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+      }
+    }
   }
 
   watch(world: StoreWorld, listener: (hint: Hint) => void): () => void {
@@ -116,6 +155,24 @@ export class Notifications {
   #notifyListeners(hint: Hint): void {
     for (const listener of [...this.#listeners]) listener(hint);
   }
+}
+
+/** Splits the runs into hints that each fit into a notification. */
+function hintTexts(sender: string, all: readonly Wake[], ended: readonly string[]): readonly string[] {
+  if (all.length + ended.length === 0) return [];
+  let claimable = 0;
+  const wakes = all.filter(({ owner }) => {
+    if (owner === null) claimable += 1;
+    return owner !== null || claimable <= CLAIMABLE_MAX;
+  });
+  const texts: string[] = [];
+  for (let first = 0; first < Math.max(wakes.length, ended.length); first += HINT_RUNS_MAX) {
+    const last = first + HINT_RUNS_MAX;
+    const text = `${sender} ${JSON.stringify(payloadOf(wakes.slice(first, last), ended.slice(first, last)))}`;
+    if (texts.length === HINTS_MAX || Buffer.byteLength(text) > HINT_BYTES_MAX) return [`${sender} null`];
+    texts.push(text);
+  }
+  return texts;
 }
 
 /** Groups runs by owner, because there are few owners. */

@@ -1,8 +1,20 @@
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { createEngine } from "../../engine/engine.ts";
 import type { PostgresTx } from "../../model/tx.ts";
 import { endConnections, execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
-import { append, create, event, message, post, record, suspended } from "../../testing/store-contract/builders.ts";
+import {
+  append,
+  completed,
+  create,
+  event,
+  message,
+  post,
+  record,
+  suspended,
+} from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import { watchedPool } from "../../testing/watched-pool.ts";
+import { workflow } from "../../workflow/workflow.ts";
 import type { Store } from "../store.ts";
 import type { PostgresClient, PostgresPool } from "./driver.ts";
 import { type PostgresStoreOptions, postgresStore } from "./index.ts";
@@ -258,6 +270,58 @@ describe.runIf(postgres !== null)("failures of PostgreSQL", () => {
     }
     expect(ended[0]).toMatch(/^r\d+$/);
     stop();
+  });
+
+  it("the end of a claimed run is notified after 20,000 other runs were claimed", async () => {
+    const { store, another } = await open(fixture);
+    const other = await another(fixture.url, { listen: true, connectionsMax: 3 });
+    const ended: string[] = [];
+    let listens = false;
+    const stop = other.watch((hint) => {
+      listens ||= hint.runIds === null;
+      ended.push(...(hint.ended ?? []));
+    });
+    while (!listens) await other.reader.get("r");
+    const claim = (limit: number) => store.claim({ worker: "w", limit, workflows: [{ name: "order", version: 1 }] });
+    await store.commit([create("r", { startAt: 0 })]);
+    await claim(1);
+    const others = Array.from({ length: 20_050 }, (_, n) => `o${n}`);
+    await store.commit(others.map((id) => create(id)));
+    for (let first = 0; first < others.length; first += 5_000) {
+      await claim(5_000);
+      const ends = others.slice(first, first + 5_000).map((id) => append(id, { epoch: 2, state: completed() }));
+      await store.commit(ends);
+    }
+    await store.commit([append("r", { epoch: 2, state: completed() })]);
+    // The test times out if the hint never comes.
+    while (!ended.includes("r")) await other.reader.get("r");
+    stop();
+  });
+
+  it("runs continue by the poll when each notification fails", async () => {
+    const { pool, schema } = fixture;
+    const own = await schema();
+    let failed = 0;
+    const silent = watchedPool(pool, (text) => {
+      if (!text.includes("pg_notify")) return;
+      failed += 1;
+      throw new Error("Connection terminated unexpectedly");
+    });
+    const greet = workflow("greet", async (ctx) => `hello ${(await ctx.listen<string>("name")).value}`);
+    const base = { lease: "1 min", poll: "50ms", log: () => undefined } as const;
+    const worker = await createEngine({
+      ...base,
+      store: postgresStore(silent, { schema: own.schema }),
+      workflows: [greet],
+    });
+    const client = await createEngine({ ...base, store: postgresStore(silent, { schema: own.schema }) });
+    const run = await client.start(greet, undefined);
+    await run.send("name", "ann");
+    expect(await run.result()).toBe("hello ann");
+    expect(failed).toBeGreaterThan(0);
+    await client.shutdown();
+    await worker.shutdown();
+    await own.dispose();
   });
 
   it("hints are pushed, also after the listening connection was replaced", async () => {

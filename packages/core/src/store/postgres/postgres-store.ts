@@ -72,7 +72,7 @@ export class PostgresStore implements Store {
   readonly #writer: CommitWriter;
   /** Workers of this process. Their runs need no hint. */
   readonly #workers = new Set<string>();
-  /** Claimed runs. Another process may have started them and wait for their results. */
+  /** Claimed runs that have not ended here, the newest last. Another process may have started them and wait for their results. */
   readonly #claimed = new Set<string>();
   readonly #codeQueue: (() => void)[] = [];
   #codeCommits = 0;
@@ -127,13 +127,20 @@ export class PostgresStore implements Store {
   async commit(transitions: readonly Transition[]): Promise<Commit> {
     if (transitions.length === 0) return EMPTY_COMMIT;
     const decide = (batch: Batch, stage: Stage): Decision<Commit> => this.#apply(transitions, batch, stage);
-    return transitions.some(hasCode) ? this.#commitWithCode(decide) : this.#writer.write(decide);
+    const commit = await (transitions.some(hasCode) ? this.#commitWithCode(decide) : this.#writer.write(decide));
+    const ended = this.#claimedEnds(transitions, commit.answers);
+    this.#notifications.send(
+      commit.wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner)),
+      ended,
+    );
+    for (const runId of ended) this.#claimed.delete(runId);
+    return commit;
   }
 
   async commitWithin(tx: unknown, transitions: readonly Transition[]): Promise<Commit> {
     return writeWithin(this.#writer, tx, (batch, stage) => {
       const decision = this.#apply(transitions, batch, stage);
-      return { ...decision, hints: this.#notifications.messages(decision.result.wakes, [], "all") };
+      return { ...decision, hints: this.#notifications.messages(decision.result.wakes, []) };
     });
   }
 
@@ -153,8 +160,8 @@ export class PostgresStore implements Store {
     const rows = ((await this.#database.call(statement, values)) as [RunValues, boolean][] | null) ?? [];
     for (const [row] of rows) this.#cache.learnRead(claimedOf(row));
     const runs = rows.map(([row, isSuspect]) => ({ ...runOfValues(row), isSuspect }));
-    if (this.#claimed.size > CACHED_RUNS_MAX) this.#claimed.clear();
     for (const { id } of runs) this.#claimed.add(id);
+    this.#forgetOldestClaims();
     return runs;
   }
 
@@ -221,6 +228,7 @@ export class PostgresStore implements Store {
     this.#notifications.close();
     const stopWaiting = this.#world?.every(CLOSE_MS_MAX, () => this.#database.abort());
     try {
+      await this.#notifications.sent();
       await this.#database.close();
     } finally {
       stopWaiting?.();
@@ -247,18 +255,24 @@ export class PostgresStore implements Store {
         return UNDECIDED;
       }
     });
-    const { wakes } = batch;
-    const foreign = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner));
-    const ended = this.#claimed.size === 0 ? [] : this.#claimedEnds(transitions, answers);
-    return { result: { answers, wakes }, notBefore, hints: this.#notifications.messages(foreign, ended, "others") };
+    return { result: { answers, wakes: batch.wakes }, notBefore, hints: [] };
   }
 
   /** Runs that end in this batch and that another process may wait for. */
   #claimedEnds(transitions: readonly Transition[], answers: readonly Answer[]): readonly string[] {
+    if (this.#claimed.size === 0) return [];
     return transitions.flatMap((transition, index) => {
       const runId = answers[index]?.kind === "applied" ? endedBy(transition) : null;
       return runId !== null && this.#claimed.has(runId) ? [runId] : [];
     });
+  }
+
+  /** Other workers may have ended them. */
+  #forgetOldestClaims(): void {
+    for (const oldest of this.#claimed) {
+      if (this.#claimed.size <= CACHED_RUNS_MAX) return;
+      this.#claimed.delete(oldest);
+    }
   }
 
   /** At most CODE_COMMITS_MAX at a time: each holds a connection while its code waits. */
