@@ -295,7 +295,9 @@ export class WorkerLoop {
     if (this.#leaseExpired) return { claimed: 0, due: due.length };
     const limit = Math.min(room(), claimMax);
     this.#listedSinceClaim = false;
-    const claimed = await this.#claims.claim(limit, this.#hasBacklog);
+    // A round that `claimMax` limits is repeated at once, so no run waits for room.
+    const waitsForRoom = this.#hasBacklog && limit < claimMax;
+    const claimed = await this.#claims.claim(limit, waitsForRoom);
     this.#hasBacklog = claimed === limit || limit <= 0;
     if (this.#hasBacklog && room() > 0) this.#claimAgain = true;
     const dueAt = await store.nextDueAt(worker, workflows);
