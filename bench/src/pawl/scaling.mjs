@@ -8,14 +8,12 @@ import { scaled } from "./scaling-worker.mjs";
 
 const AT_A_TIME = 500;
 const STEPS = 10;
-/** Warm-up steps of a worker, for each run of its concurrency. */
-const STEPS_WARM = 2;
 
 /**
  * @param {{ place: import("../place.mjs").PostgresPlace, workers: number, runs: number, busyMs: number, concurrency: number,
- *   warmMs: number, windowMs: number }} options
+ *   warmMs: number, warmSteps: number, windowMs: number }} options `warmSteps` is the number for each worker.
  */
-export async function measure({ place, workers, runs, busyMs, concurrency, warmMs, windowMs }) {
+export async function measure({ place, workers, runs, busyMs, concurrency, warmMs, warmSteps, windowMs }) {
   await leaveRuns(place, runs, busyMs);
   const started = Array.from({ length: workers }, () =>
     startHelper("pawl/scaling-worker", { place, busyMs, concurrency }),
@@ -36,7 +34,7 @@ export async function measure({ place, workers, runs, busyMs, concurrency, warmM
     ]);
     return { counts, each: all, at: performance.now() };
   };
-  const before = await warm(ask, { warmMs, least: concurrency * STEPS_WARM });
+  const before = await warm(ask, { warmMs, least: warmSteps });
   await pause(windowMs);
   const after = await ask();
   await counter.close();

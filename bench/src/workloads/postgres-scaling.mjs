@@ -11,7 +11,9 @@ import { atLeast, figure } from "../figure.mjs";
 export function scaling({ quick }) {
   const counts = [1, 2, 4];
   const windowMs = quick ? 1_500 : 3_000;
-  const options = { busyMs: 0, concurrency: 500, warmMs: 500, windowMs, runs: quick ? 15_000 : 25_000 };
+  const runs = quick ? 18_000 : 30_000;
+  // The code of each worker is compiled then. A cold worker takes twice the CPU time.
+  const options = { busyMs: 0, concurrency: 500, warmMs: 500, warmSteps: 10_000, windowMs, runs };
   return {
     name: "scale",
     title: "Scaling: worker processes on one server, trivial steps",
@@ -39,7 +41,7 @@ function coresBusy({ stepsPerSecond, workerMicrosPerStep, serverMicrosPerStep })
 /** @param {Pace} pace @returns {Workload} */
 export function busyScaling({ quick }) {
   const windowMs = quick ? 3_000 : 6_000;
-  const options = { busyMs: 5, concurrency: 20, warmMs: 500, windowMs, runs: 800 };
+  const options = { busyMs: 5, concurrency: 20, warmMs: 500, warmSteps: 40, windowMs, runs: 800 };
   return {
     name: "scale5ms",
     title: "Scaling: steps of 5 ms of CPU",
