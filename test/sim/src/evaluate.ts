@@ -27,7 +27,7 @@ export function evaluateProgram(
   journal: readonly JournalRecord[],
 ): Evaluation {
   const records = new Map(
-    journal.filter((record) => record.kind !== "retry").map((record) => [record.location, record]),
+    journal.filter(({ kind }) => kind !== "retry" && kind !== "started").map((record) => [record.location, record]),
   );
   if (!data) return evaluateList(records, nodes, ROOT, 0);
   // The nodes of a data program run in parallel, so the oldest failure ends it.

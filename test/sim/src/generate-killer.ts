@@ -17,7 +17,10 @@ export function withKillers(plan: SimCase): SimCase {
   const programs = [
     ...plan.programs,
     program(killing(chance)),
-    program([step("s8", { failures: 0, maxAttempts: 1 }), { kind: "child", name: "c8", program: kills, ...AWAITED }]),
+    program([
+      step("s8", { failures: 0, maxAttempts: 1, unfinished: false }),
+      { kind: "child", name: "c8", program: kills, ...AWAITED },
+    ]),
     program([{ ...step("s9", null), takesMs: chance.between(100, 600) }]),
   ];
   const killers = Array.from({ length: chance.between(1, 2) }, () => kills + (chance.roll(0.25) ? 1 : 0));
@@ -68,7 +71,7 @@ const AWAITED = { mode: "await", onClose: "cancel" } as const;
 function killing(chance: Chance): readonly ProgramNode[] {
   const kills = { ...step("s7", null), poison: true };
   if (chance.roll(0.5)) return [kills];
-  const undone = { failures: chance.between(0, 1), maxAttempts: 2 };
+  const undone = { failures: chance.between(0, 1), maxAttempts: 2, unfinished: false };
   const crashing = step("s6", { ...undone, poison: chance.roll(0.5) });
   const nodes = chance.roll(0.5) ? [crashing, step("s5", undone)] : [crashing];
   return [...nodes, kills];

@@ -24,9 +24,10 @@ export interface ProgramDraft {
 export function stepNode(draft: ProgramDraft): StepNode {
   const { chance } = draft;
   const timed = chance.roll(0.12);
+  const named = name(draft, "s");
   return {
     kind: "step",
-    name: name(draft, "s"),
+    name: named,
     failures: chance.roll(0.3) ? chance.between(1, 3) : 0,
     maxAttempts: chance.between(1, 4),
     critical: chance.roll(0.1),
@@ -36,13 +37,18 @@ export function stepNode(draft: ProgramDraft): StepNode {
     ephemeral: chance.roll(0.15),
     asResult: chance.roll(0.3),
     poison: false,
-    rollback: draft.kinds === "kernel" ? null : rollback(chance),
+    rollback: draft.kinds === "kernel" ? null : rollback(chance, draft.names),
   };
 }
 
-function rollback(chance: Chance): StepNode["rollback"] {
+/** Each third step asks for the rollback of unfinished bodies. No chance is drawn, so seeds keep their programs. */
+function rollback(chance: Chance, n: number): StepNode["rollback"] {
   if (!chance.roll(0.4)) return null;
-  return { failures: chance.roll(0.3) ? chance.between(1, 3) : 0, maxAttempts: chance.between(1, 3) };
+  return {
+    unfinished: n % 3 === 0,
+    failures: chance.roll(0.3) ? chance.between(1, 3) : 0,
+    maxAttempts: chance.between(1, 3),
+  };
 }
 
 export function transactionNode(draft: ProgramDraft): TransactionNode {

@@ -13,7 +13,11 @@ export function withPurchase(plan: SimCase): SimCase {
   const paying = plan.programs.length;
   const programs = [
     ...plan.programs,
-    program([...delay(chance, "w8"), step("s8", { failures: 0, maxAttempts: 1 }), ...delay(chance, "w9")]),
+    program([
+      ...delay(chance, "w8"),
+      step("s8", { failures: 0, maxAttempts: 1, unfinished: false }),
+      ...delay(chance, "w9"),
+    ]),
     program([...delay(chance, "w8")]),
     program(purchase(chance, { pays: paying, waits: paying + 1 })),
   ];

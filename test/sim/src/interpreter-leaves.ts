@@ -1,6 +1,13 @@
-import type { ChildHandle, MemoryTx, StepInfo, StepOptions } from "pawl";
+import type { ChildHandle, MemoryTx, RollbackInfo, StepInfo, StepOptions } from "pawl";
 import { type Frame, placed } from "./interpreter-frame.ts";
-import type { ChildNode, ProgramNode, SelectNode, StepNode, TransactionNode } from "./program.ts";
+import {
+  type ChildNode,
+  type ProgramNode,
+  type SelectNode,
+  type StepNode,
+  type TransactionNode,
+  UNFINISHED,
+} from "./program.ts";
 
 export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
   const { ctx, host, execution } = frame;
@@ -33,11 +40,12 @@ function rollbackOf(
   const { failures, maxAttempts, poison = false } = node.rollback ?? { failures: 0, maxAttempts: 1 };
   const handler: StepNode = { ...node, failures, maxAttempts, poison, timeoutMs: null, slow: false, rollback: null };
   return {
-    run: (value: unknown, info: StepInfo) => {
-      host.undoes(execution, location, value);
+    run: (value: unknown, info: RollbackInfo) => {
+      host.undoes(execution, location, info.finished ? value : UNFINISHED);
       return host.body(execution, handler, `${location}/~rollback`, info, execution.given.length);
     },
     retry: { maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
+    unfinished: node.rollback?.unfinished ?? false,
   };
 }
 

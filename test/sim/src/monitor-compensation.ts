@@ -41,11 +41,18 @@ export function undoables(
         : [],
     ),
   );
-  return history.flatMap((record) => {
+  const completed = history.flatMap((record) => {
     if (record.outcome !== "ok" || record.seq < from) return [];
     const location = undoablePlace(known, expectedRun, record);
     return location === null || undone.has(location) ? [] : [{ location, seq: record.seq }];
   });
+  return [...completed, ...unfinished(history).filter(({ location }) => !undone.has(location))];
+}
+
+/** Steps whose start is recorded and whose end is not. */
+function unfinished(history: readonly JournalRecord[]): readonly Undoable[] {
+  const ended = new Set(history.flatMap(({ kind, location }) => (kind === "step" ? [location] : [])));
+  return history.filter(({ kind, location }) => kind === "started" && !ended.has(location));
 }
 
 /** The location that is rolled back for the record. Null if nothing is. */

@@ -1,8 +1,8 @@
-import type { Heartbeat, Run } from "pawl";
+import type { Heartbeat, Run, Transition } from "pawl";
 import type { ExpectedRun } from "./expected-run.ts";
 import type { Execution } from "./interpreter-frame.ts";
 import { undoneStep } from "./monitor-compensation.ts";
-import { generationOf, type StepNode } from "./program.ts";
+import { generationOf, type StepNode, UNFINISHED } from "./program.ts";
 import type { BodyStart, ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
 /** The state that the code's process had loaded when the execution started. */
@@ -10,6 +10,28 @@ interface KnownState {
   readonly epoch: number;
   readonly done: ReadonlySet<string>;
 }
+
+interface StartedBody {
+  readonly attempt: number;
+  endedAt: number | null;
+  abortedAt: number | null;
+}
+
+interface StartedBodies {
+  readonly worker: SimProcess;
+  readonly epoch: number;
+  readonly execution: Execution;
+  readonly bodies: Map<string, StartedBody>;
+}
+
+type Append = Extract<Transition, { kind: "append" }>;
+
+function hasStopped({ history }: ExpectedRun): boolean {
+  return history.some(({ kind }) => kind === "compensate");
+}
+
+/** The grace of every engine. Some bodies take longer. */
+export const GRACE_MS = 1_500;
 
 /** The maximum error of a worker's estimate of the store's clock. */
 const ESTIMATE_MS_MAX = 50;
@@ -24,8 +46,8 @@ export class EffectsMonitor {
   /** The worker that started a body last, by run, generation, location and attempt. */
   readonly #lastStarts = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
   readonly #starts = new Map<string, number>();
-  /** The steps that the last execution of each run has started. */
-  readonly #started = new Map<string, { readonly execution: Execution; readonly locations: Set<string> }>();
+  /** The bodies that the last execution of each run has started, without rollbacks. */
+  readonly #started = new Map<string, StartedBodies>();
   /** The epochs of runs at each heartbeat whose answer reports an expired lease. */
   readonly #lostLeases = new WeakMap<Heartbeat, ReadonlyMap<string, number>>();
   /** The epochs at the last expired lease that each worker was notified of. */
@@ -40,7 +62,9 @@ export class EffectsMonitor {
     this.#started.delete(execution.runId);
     const loaded = worker.loads.get(execution.runId);
     const records = [...(loaded?.records ?? [])];
-    const done = new Set(records.filter((record) => record.kind !== "retry").map((record) => record.location));
+    const done = new Set(
+      records.filter(({ kind }) => kind !== "retry" && kind !== "started").map((record) => record.location),
+    );
     this.#knownStates.set(execution, { epoch: loaded?.run.epoch ?? 1, done });
   }
 
@@ -72,7 +96,7 @@ export class EffectsMonitor {
     const current =
       row.epoch === known.epoch && row.owner === worker.engineId && generationOf(row) === execution.generation;
     if (current) this.#current(expectedRun, location, attempt, attemptText);
-    if (current) this.#noteStarted(execution, location);
+    if (current) this.#noteStarted(worker, execution, { location, attempt, epoch: known.epoch });
     if (current && row.version !== execution.version)
       this.#monitor.violate(
         "version",
@@ -91,32 +115,87 @@ export class EffectsMonitor {
     const record = this.#monitor.expectedRuns
       .get(execution.runId)
       ?.history.find((each) => each.location === location && each.kind === "step");
-    if (record === undefined || record.payload !== JSON.stringify(value))
+    const isRight = value === UNFINISHED ? record === undefined : record?.payload === JSON.stringify(value);
+    if (!isRight)
       this.#monitor.violate(
         "I11",
-        `run ${execution.runId} rolls back ${location} with ${JSON.stringify(value)}; the recorded value is ${record?.payload}`,
+        `run ${execution.runId} rolls back ${location} with ${String(JSON.stringify(value))}; the recorded value is ${record?.payload}`,
       );
   }
 
-  #noteStarted(execution: Execution, location: string): void {
+  #noteStarted(
+    worker: SimProcess,
+    execution: Execution,
+    { location, attempt, epoch }: { readonly location: string; readonly attempt: number; readonly epoch: number },
+  ): void {
+    if (undoneStep(location) !== null) return;
     const { runId } = execution;
-    if (this.#started.get(runId)?.execution !== execution)
-      this.#started.set(runId, { execution, locations: new Set() });
-    this.#started.get(runId)?.locations.add(location);
+    const known = this.#started.get(runId);
+    const started = known?.execution === execution ? known : { worker, epoch, execution, bodies: new Map() };
+    started.bodies.set(location, { attempt, endedAt: null, abortedAt: null });
+    this.#started.set(runId, started);
+  }
+
+  bodyEnded(execution: Execution, location: string): void {
+    const body = this.#bodyOf(execution, location);
+    if (body !== undefined) body.endedAt ??= this.#simulation.scheduler.now;
+  }
+
+  bodyAborted(execution: Execution, location: string): void {
+    const body = this.#bodyOf(execution, location);
+    if (body !== undefined) body.abortedAt ??= this.#simulation.scheduler.now;
+  }
+
+  #bodyOf(execution: Execution, location: string): StartedBody | undefined {
+    const started = this.#started.get(execution.runId);
+    return started?.execution === execution ? started.bodies.get(location) : undefined;
   }
 
   /**
-   * `ProgramDriver.4`: a run that completes has recorded every step that its code started, awaited or not. Branches that lost a
-   * `ctx.race`, and iterations of `ctx.loop`, abandon theirs.
+   * The bodies of an execution that are not recorded. Branches that lost a `ctx.race`, and iterations of `ctx.loop`, abandon theirs. Failed
+   * attempts are recorded as such.
    */
-  runCompleted({ row, done, reopened }: ExpectedRun): void {
+  #unrecorded({ execution, bodies }: StartedBodies, { done, retries }: ExpectedRun): ReadonlyMap<string, StartedBody> {
+    return new Map(
+      [...bodies].filter(([location, { attempt }]) => {
+        const isAbandoned = location.includes("/~") || execution.lost.some((scope) => location.startsWith(scope));
+        const isRecorded = done.get(execution.generation)?.has(location) ?? false;
+        return !isAbandoned && !isRecorded && (retries.get(location)?.attempts ?? 0) < attempt;
+      }),
+    );
+  }
+
+  /** `ProgramDriver.4`: a run that completes has recorded every step that its code started, awaited or not. */
+  runCompleted(expectedRun: ExpectedRun): void {
+    const { row, reopened } = expectedRun;
     const started = this.#started.get(row.id);
-    const generation = generationOf(row);
-    if (started === undefined || started.execution.generation !== generation || reopened > 0) return;
-    for (const location of started.locations) {
-      const isAbandoned = location.includes("/~") || started.execution.lost.some((scope) => location.startsWith(scope));
-      if (isAbandoned || done.get(generation)?.has(location)) continue;
+    if (started === undefined || started.execution.generation !== generationOf(row) || reopened > 0) return;
+    for (const location of this.#unrecorded(started, expectedRun).keys())
       this.#monitor.violate("ProgramDriver.4", `run ${row.id} completed, and its step ${location} is not recorded`);
+  }
+
+  /**
+   * The owner stops a run: to fail it, to cancel it, or to pause it. `ProgramDriver.5`: a body that ended within the grace is recorded, and
+   * others had that time. `Session.6`: a pause waits for every running body.
+   */
+  runStopped(worker: SimProcess, { runId, epoch, records, state }: Append): void {
+    const expectedRun = this.#monitor.expectedRuns.get(runId);
+    const started = this.#started.get(runId);
+    if (expectedRun === undefined || started?.worker !== worker || started.epoch !== epoch) return;
+    const isPause = state?.status === "paused" && !(state.reason ?? "").includes('"HISTORY_DIVERGED"');
+    const isStop = records.some(({ kind }) => kind === "compensate");
+    const isEnd = (state?.status === "failed" || state?.status === "cancelled") && !hasStopped(expectedRun);
+    if (!isPause && !isStop && !isEnd) return;
+    const { now } = this.#simulation.scheduler;
+    for (const [location, { endedAt, abortedAt }] of this.#unrecorded(started, expectedRun)) {
+      if (isPause) this.#monitor.violate("Session.6", `run ${runId} is paused, and ${location} is not recorded`);
+      else if (abortedAt === null)
+        this.#monitor.violate("ProgramDriver.5", `run ${runId} is stopped, and ${location} was not asked to end`);
+      else if ((endedAt ?? now) < abortedAt + GRACE_MS - ESTIMATE_MS_MAX)
+        this.#monitor.violate(
+          "ProgramDriver.5",
+          `run ${runId} is stopped ${now - abortedAt} ms after ${location} was asked to end, which is not recorded`,
+        );
     }
   }
 

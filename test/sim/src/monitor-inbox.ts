@@ -163,7 +163,9 @@ export class InboxMonitor {
     for (const [n, entry] of expectedRun.inbox) {
       if (taken.has(n) && now.has(n))
         this.#monitor.violate("I4", `run ${expectedRun.id} received ${entryKey(entry)}, but it is still in the inbox`);
-      const lost = !now.has(n) && !taken.has(n) && !hasEnded(expectedRun.row);
+      // A resume withdraws requests to pause.
+      const isPause = entry.kind === "cancel" && entry.id.startsWith("pause:");
+      const lost = !now.has(n) && !taken.has(n) && !hasEnded(expectedRun.row) && !isPause;
       if (lost)
         this.#monitor.violate("I4", `run ${expectedRun.id}: ${entryKey(entry)} disappeared without being received`);
     }

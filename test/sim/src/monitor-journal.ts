@@ -96,6 +96,7 @@ export class JournalMonitor {
     }
     this.#version(expectedRun, records[0]);
     for (const record of records) this.#record(worker, expectedRun, record, epoch);
+    this.#simulation.monitor.effects.runStopped(worker, append);
     checkTrim(this.#monitor, expectedRun, append, this.#known);
     expectedRun.isChanged = worker.isChanged;
     if (state === null) return;
@@ -165,7 +166,7 @@ export class JournalMonitor {
     const { location } = record;
     if (record.kind === "retry") {
       expectedRun.retries.set(location, { attempts: record.attempts, retryAt: Number(record.detail) });
-    } else if (record.kind !== "warning") {
+    } else if (record.kind !== "warning" && record.kind !== "started") {
       if (expectedRun.doneBy.has(location))
         this.#monitor.violate("I3", `run ${row.id}: ${location} was completed twice`);
       expectedRun.doneBy.set(location, { engineId: worker.engineId, epoch });

@@ -95,7 +95,9 @@ function append(monitor: ExpectedState, expectedRun: ExpectedRun, record: NewRec
 
 /** Rebuilds the completions from the journal. */
 export function rebuildCompletions(expectedRun: ExpectedRun): void {
-  const done = new Set(expectedRun.journal.flatMap(({ kind, location }) => (kind === "retry" ? [] : [location])));
+  const done = new Set(
+    expectedRun.journal.flatMap(({ kind, location }) => (kind === "retry" || kind === "started" ? [] : [location])),
+  );
   for (const location of expectedRun.doneBy.keys()) if (!done.has(location)) expectedRun.doneBy.delete(location);
   for (const location of done)
     if (!expectedRun.doneBy.has(location)) expectedRun.doneBy.set(location, { engineId: "", epoch: 0 });

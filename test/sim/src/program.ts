@@ -70,8 +70,15 @@ export interface StepNode {
   readonly asResult: boolean;
   /** The body crashes its worker. */
   readonly poison: boolean;
-  /** Its rollback, and the number of the rollback's attempts that throw. `poison`: the rollback crashes its worker. */
-  readonly rollback: { readonly failures: number; readonly maxAttempts: number; readonly poison?: boolean } | null;
+  /** Its rollback, and the number of the rollback's attempts that throw. */
+  readonly rollback: {
+    readonly failures: number;
+    readonly maxAttempts: number;
+    /** Whether it also undoes a body that did not complete. */
+    readonly unfinished: boolean;
+    /** Whether the rollback crashes its worker. */
+    readonly poison?: boolean;
+  } | null;
 }
 
 export interface SleepNode {
@@ -227,6 +234,9 @@ export function locationOf(name: string, { path, suffix }: Place): string {
 export function within(location: string, segment: string): Place {
   return { path: `${location}/${segment}/`, suffix: "" };
 }
+
+/** Stands for the value of a step that did not complete. */
+export const UNFINISHED = "unfinished";
 
 /** The value that a step body returns or throws at this attempt. It depends only on the position, so it need not be stored. */
 export function stepValue(runId: string, generation: number, location: string, attempt: number): string {

@@ -1,6 +1,7 @@
 import type { Clock, Engine, EventLoop, Hint, Loaded, StepInfo } from "pawl";
 import { FaultyStore } from "./faulty-store.ts";
 import { type Execution, newExecution, type TransactionCall } from "./interpreter-frame.ts";
+import { GRACE_MS } from "./monitor-effects.ts";
 import type { StepNode, TransactionNode } from "./program.ts";
 import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 import { type SimWorkflows, simWorkflows } from "./workflows.ts";
@@ -87,6 +88,7 @@ export class SimWorker implements SimProcess {
       lease: settings.leaseMs,
       poll: settings.pollMs,
       claimsMax: settings.claimsMax,
+      grace: GRACE_MS,
       maxRunDuration: settings.maxRunDuration ?? false,
       maxSuspendDuration: settings.maxSuspendDuration ?? false,
       maxJournalRecords: settings.maxJournalRecords ?? false,

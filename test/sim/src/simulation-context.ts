@@ -65,7 +65,11 @@ export interface MonitorContext extends ExpectedState {
     /** The worker receives the answer to a heartbeat. */
     heartbeatAnswered(worker: SimProcess, answer: Heartbeat): void;
     bodyStarts(worker: SimProcess, execution: Execution, start: BodyStart): void;
+    bodyEnded(execution: Execution, location: string): void;
+    bodyAborted(execution: Execution, location: string): void;
     undoes(execution: Execution, location: string, value: unknown): void;
+    /** The append of an owner was applied. */
+    runStopped(worker: SimProcess, append: Extract<Transition, { kind: "append" }>): void;
   };
   readonly transactions: {
     called(

@@ -44,6 +44,7 @@ export class StepBodies implements BodyRunner {
     const { scheduler, monitor } = this.#simulation;
     if (worker.dead) return never();
     monitor.effects.bodyStarts(worker, execution, { node, location, attempt: info.attempt, given });
+    info.signal.addEventListener("abort", () => monitor.effects.bodyAborted(execution, location));
     if (node.poison) {
       this.killers.add(execution.runId);
       worker.kill("poison");
@@ -66,6 +67,7 @@ export class StepBodies implements BodyRunner {
         worker.kill("crash after a body's effect");
         return null;
       }
+      monitor.effects.bodyEnded(execution, location);
       if (faultRates.block > 0 && chance.roll(faultRates.block)) this.#block(worker, location);
       return this.#outcome(execution, node, location, info.attempt);
     };

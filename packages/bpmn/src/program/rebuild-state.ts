@@ -41,7 +41,7 @@ export function rebuildState(
 /** The machine event of a record. Null if the record has none. */
 function eventOfRecord(state: WorkingState, runId: string, record: RecordView): MachineEvent | null {
   const { kind, at } = record;
-  if (kind === "retry" || kind === "operator" || kind === "warning") return null;
+  if (kind === "retry" || kind === "started" || kind === "operator" || kind === "warning") return null;
   if (record.location.startsWith("~act#")) return actionOfRecord(record);
   const location = commandLocation(record);
   const command = state.commands.get(location);

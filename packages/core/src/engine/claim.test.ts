@@ -101,8 +101,10 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
     const started = engine.start(order, undefined, { id: "o-1" });
     await cluster.world.advance("5 s");
     expect(executed).toEqual(["o-1"]);
-    expect(await client.cancel("o-1")).toBe(true);
-    await cluster.world.advance("5 s");
+    const cancelled = client.cancel("o-1");
+    // The owner is alive, and does not stop the run.
+    await cluster.world.advance("15 s");
+    expect(await cancelled).toBe(true);
     answer();
     await started;
     await cluster.world.advance("5 s");

@@ -88,7 +88,7 @@ export async function createClient(options: ClientOptions): Promise<Client> {
     emit: (topic, value, rest) => engine.emit(topic, value, rest),
     cancel: (runId, reason) => engine.cancel(runId, reason),
     terminate: (runId, reason) => engine.terminate(runId, reason),
-    pause: (runId, reason) => engine.pause(runId, reason),
+    pause: (runId, options) => engine.pause(runId, options),
     resume: (runId) => engine.resume(runId),
     rewind: (runId, at, rest) => engine.rewind(runId, at, rest),
     retry: (runId, rest) => engine.retry(runId, rest),

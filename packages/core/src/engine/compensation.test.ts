@@ -418,7 +418,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect((await run.journal()).at(-1)).toMatchObject({ kind: "rollback", location: "race/two/x/~rollback" });
   });
 
-  it("a step body that is running when the run fails is aborted, and its result is dropped without a rollback", async () => {
+  it("a step body that is running when the run fails is aborted, and rolled back first if it completes", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const late = gated<string>();
@@ -447,7 +447,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     late.resolve("late");
     await cluster.failure(run);
     expect(aborted).toMatchObject({ code: "RUN_CANCELLED" });
-    expect(ledger.lines).toEqual(["+a", "-a"]);
+    expect(ledger.lines).toEqual(["+a", "-late", "-a"]);
   });
 
   it("a rollback gets the value the step returned, even if the code changed it since", async () => {

@@ -36,6 +36,11 @@ export interface EngineOptions extends PolicyOptions {
   readonly claimsMax?: number;
   /** Whether a run that fails with `POISONED` is compensated, or keeps what it did for an operator to decide. Default `compensate`. */
   readonly poisoned?: "compensate" | "keep";
+  /**
+   * How long running step bodies may continue after their run failed or was cancelled. Their signals are aborted first, and results
+   * within this time are recorded and rolled back. Default 10 s.
+   */
+  readonly grace?: Duration;
   /** Retries of a failed store call. After the last attempt the worker stops claiming until the store is back. Default: 8 attempts, 20 ms to 2 s apart. */
   readonly storageRetryPolicy?: PlainRetryOptions;
   /** How long a call waits for the store. Then it rejects with `STORE_UNAVAILABLE`. Default 10 s. */
@@ -88,6 +93,7 @@ export interface EngineConfig {
   readonly pollMs: number;
   readonly claimsMax: number;
   readonly poisoned: "compensate" | "keep";
+  readonly graceMs: number;
   readonly storageRetry: ResolvedRetry;
   readonly storageTimeoutMs: number;
   /** Null keeps the process alive. */
@@ -150,6 +156,7 @@ export const ENGINE_KINDS = {
   poll: kinds.period,
   claimsMax: kinds.integer(CLAIMS_MIN),
   poisoned: kinds.oneOf("compensate", "keep"),
+  grace: kinds.duration,
   storageRetryPolicy: PLAIN_RETRY,
   storageTimeout: kinds.period,
   exitCodeWhenBroken: kinds.integer(0, EXIT_CODE_MAX),
@@ -184,6 +191,7 @@ export function resolveConfig(given: EngineOptions): EngineConfig {
     pollMs: parseDuration(options.poll ?? "1s", "poll"),
     claimsMax: options.claimsMax ?? 5,
     poisoned: options.poisoned ?? "compensate",
+    graceMs: parseDuration(options.grace ?? "10 s", "grace"),
     storageRetry: resolveRetry(options.storageRetryPolicy, STORAGE_RETRY),
     storageTimeoutMs: parseDuration(options.storageTimeout ?? "10 s", "storageTimeout"),
     exitCodeWhenBroken: options.exitCodeWhenBroken ?? null,

@@ -24,12 +24,12 @@ describe.each(TEST_STORES)("cancel, on the store $name", ({ create }) => {
     });
   });
 
-  it("a cancel aborts the signals of the step body and of ctx, and drops the step's late result", async () => {
+  it("a cancel aborts the signals of the step body and of ctx, and drops a result after the grace", async () => {
     const cluster = await create(onTestFinished);
     const aborts: string[] = [];
     const bodies: Array<(value: string) => void> = [];
     const working = workflow("working", async (ctx) => {
-      ctx.signal.addEventListener("abort", () => aborts.push(`ctx: ${(ctx.signal.reason as Error).message}`));
+      ctx.signal.addEventListener("abort", () => aborts.push(`ctx: ${(ctx.signal.reason as PawlError).code}`));
       return await ctx.step("work", ({ signal }) => {
         signal.addEventListener("abort", () => aborts.push(`step: ${(signal.reason as PawlError).code}`));
         return new Promise<string>((resolve) => bodies.push(resolve));
@@ -38,8 +38,10 @@ describe.each(TEST_STORES)("cancel, on the store $name", ({ create }) => {
     const engine = await cluster.engine({ workflows: [working] });
     const run = await engine.start(working, undefined);
     await cluster.world.settle();
-    await run.cancel("stop");
-    expect([...aborts].sort()).toEqual(["ctx: stop", "step: RUN_CANCELLED"]);
+    const cancelled = run.cancel("stop");
+    await cluster.world.advance("10 s");
+    expect(await cancelled).toBe(true);
+    expect([...aborts].sort()).toEqual(["ctx: RUN_CANCELLED", "step: RUN_CANCELLED"]);
     bodies[0]!("late");
     await cluster.world.settle();
     expect(await run.status()).toBe("cancelled");
@@ -59,9 +61,11 @@ describe.each(TEST_STORES)("cancel, on the store $name", ({ create }) => {
     const client = await cluster.engine();
     const run = await worker.start(working, undefined);
     await cluster.world.settle();
-    expect(await client.cancel(run.id)).toBe(true);
-    expect(await client.run(run.id).status()).toBe("cancelled");
+    const cancelled = client.cancel(run.id);
     await cluster.world.advance("3 s");
+    expect([await run.status(), aborts.length]).toEqual(["running", 1]);
+    await cluster.world.advance("10 s");
+    expect([await cancelled, await run.status()]).toEqual([true, "cancelled"]);
     expect(aborts).toHaveLength(1);
     expect(await cluster.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
   });
@@ -155,7 +159,7 @@ describe.each(TEST_STORES)("pause, on the store $name", ({ create }) => {
     expect(await engine.get(run.id)).toMatchObject({ error: null });
   });
 
-  it("a pause aborts the running step body, which is executed again after the resume", async () => {
+  it("a pause with now aborts the running step body, which is executed again after the resume", async () => {
     const cluster = await create(onTestFinished);
     let aborted = 0;
     let calls = 0;
@@ -171,7 +175,7 @@ describe.each(TEST_STORES)("pause, on the store $name", ({ create }) => {
     const engine = await cluster.engine({ workflows: [working] });
     const run = await engine.start(working, undefined);
     await cluster.world.settle();
-    await run.pause();
+    await run.pause({ now: true });
     expect(aborted).toBe(1);
     await run.resume();
     await cluster.world.advance("2 s");

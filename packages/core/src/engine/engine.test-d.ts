@@ -86,7 +86,7 @@ export async function engines(): Promise<void> {
     { kind: "resume", runId: "r", opId: "o" },
     { kind: "letter", letterId: "l", post: null },
   ]);
-  expectTypeOf(started.kind).toEqualTypeOf<"done" | "compensating" | "ended" | "notFound" | "refused">();
+  expectTypeOf(started.kind).toEqualTypeOf<"done" | "compensating" | "ended" | "notFound" | "refused" | "requested">();
   expectTypeOf(sent.kind).toEqualTypeOf<"replayed" | "removed" | "notFound">();
 }
 

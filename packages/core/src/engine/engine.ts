@@ -6,7 +6,7 @@ import type { Codec } from "../model/payload.ts";
 import { read } from "../model/payload-values.ts";
 import type { NewRun } from "../model/run.ts";
 import type { EngineTx } from "../model/tx.ts";
-import type { RewindOptions, Rewound } from "../operator/action.ts";
+import type { PauseOptions, RewindOptions, Rewound } from "../operator/action.ts";
 import { type ControlParts, Controls } from "../operator/controls.ts";
 import { type DeleteOptions, deleteRun } from "../operator/delete-run.ts";
 import { type Explanation, explainRun } from "../operator/explain.ts";
@@ -256,7 +256,10 @@ export class Engine {
     );
   }
 
-  /** Cancels a run. A run with rollbacks is compensated first. False if the run had ended or was compensating already. */
+  /**
+   * Cancels a run, and resolves when it is stopped. Running step bodies have the grace to end; a run with rollbacks is compensated. False if
+   * the run ended before, or was compensating already.
+   */
   async cancel(runId: string, reason?: string): Promise<boolean> {
     return await this.#controls.cancel(runId, reason);
   }
@@ -269,9 +272,9 @@ export class Engine {
     return await this.#controls.terminate(runId, reason);
   }
 
-  /** Stops a run until it is resumed. A running step body is aborted, and runs again after the resume. */
-  async pause(runId: string, reason?: string): Promise<void> {
-    await this.#controls.pause(runId, reason);
+  /** Stops a run until it is resumed, and resolves when it is stopped. Running step bodies end first, unless `now` is set. */
+  async pause(runId: string, options?: string | PauseOptions): Promise<void> {
+    await this.#controls.pause(runId, options);
   }
 
   /** Resumes a paused run. */

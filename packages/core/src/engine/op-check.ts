@@ -12,7 +12,10 @@ import { EVENT_KINDS } from "../workflow/messages.ts";
  */
 export type CallerOp =
   | Omit<Extract<Op, { kind: "start" }>, "history">
-  | Extract<Op, { kind: "send" | "emit" | "cancel" | "terminate" | "pause" | "resume" | "letter" }>;
+  | Omit<Extract<Op, { kind: "cancel" }>, "by">
+  | Omit<Extract<Op, { kind: "terminate" }>, "by">
+  | Omit<Extract<Op, { kind: "pause" }>, "by">
+  | Extract<Op, { kind: "send" | "emit" | "resume" | "letter" }>;
 
 /** The id of a dead letter contains the id of a message, escaped. */
 export const LETTER_ID = kinds.textUpTo(10_000);

@@ -170,9 +170,10 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     const paused = await engine.start(busy, undefined);
     await cluster.world.settle();
     expect(open.size).toBe(2);
-    await engine.cancel(cancelled.id);
-    await engine.pause(paused.id);
-    await cluster.world.settle();
+    const isCancelled = engine.cancel(cancelled.id);
+    await engine.pause(paused.id, { now: true });
+    await cluster.world.advance("10 s");
+    expect(await isCancelled).toBe(true);
     expect([...open]).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import type { SendOutcome } from "../model/op.ts";
 import { type Codec, readingOf } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
-import type { RewindOptions, Rewound } from "../operator/action.ts";
+import type { PauseOptions, RewindOptions, Rewound } from "../operator/action.ts";
 import type { SendOptions } from "../workflow/ctx.ts";
 import type { MessageType } from "../workflow/messages.ts";
 import type { CallLimits } from "./call-limit.ts";
@@ -38,7 +38,7 @@ export interface RunHandle<Output = unknown> {
   cancel(reason?: string): Promise<boolean>;
   /** Ends the run at once, without rolling it back. False if the run had ended. */
   terminate(reason?: string): Promise<boolean>;
-  pause(reason?: string): Promise<void>;
+  pause(options?: string | PauseOptions): Promise<void>;
   resume(): Promise<void>;
   /** Drops the record at a location or seq and all later records. The run continues from there. 0 is the start of the run. */
   rewind(at: string | number, options?: RewindOptions): Promise<Rewound>;
@@ -64,7 +64,7 @@ export interface RunCalls {
   ) => Promise<SendOutcome>;
   readonly cancel: (runId: string, reason?: string) => Promise<boolean>;
   readonly terminate: (runId: string, reason?: string) => Promise<boolean>;
-  readonly pause: (runId: string, reason?: string) => Promise<void>;
+  readonly pause: (runId: string, options?: string | PauseOptions) => Promise<void>;
   readonly resume: (runId: string) => Promise<void>;
   readonly rewind: (runId: string, at: string | number, options?: RewindOptions) => Promise<Rewound>;
   readonly retry: (runId: string, options?: RewindOptions) => Promise<Rewound>;
@@ -103,8 +103,8 @@ export class Handle<Output> implements RunHandle<Output> {
     return this.#calls.terminate(this.id, reason);
   }
 
-  pause(reason?: string): Promise<void> {
-    return this.#calls.pause(this.id, reason);
+  pause(options?: string | PauseOptions): Promise<void> {
+    return this.#calls.pause(this.id, options);
   }
 
   resume(): Promise<void> {

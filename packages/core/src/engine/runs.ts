@@ -398,23 +398,36 @@ export class Runs {
     }
   }
 
-  /** Resolves when this process committed a record or the end of the run, or when it is time to read the run. */
-  #nextChange(runId: string, limit: CallLimit): Promise<void> {
+  /** Resolves when this process committed a record, the end or a pause of the run, or when it is time to read the run. */
+  #nextChange(runId: string, limit?: CallLimit): Promise<void> {
+    const { hub } = this.#parts;
     return new Promise((resolve) => {
-      const off = this.#parts.hub.on("record", (event) => {
+      const onEvent = (event: { readonly runId: string }): void => {
         if (event.runId === runId) done();
-      });
+      };
+      const offs = [hub.on("record", onEvent), hub.on("run.paused", onEvent)];
       const done = (): void => {
-        off();
-        offStop();
+        for (const off of offs) off();
+        offStop?.();
         this.#watchers.delete(done);
         this.#removeWaiter(runId, done);
         resolve();
       };
-      const offStop = limit.onStop(done);
+      const offStop = limit?.onStop(done);
       this.#watchers.add(done);
       this.#addWaiter(runId, done);
     });
+  }
+
+  /** Reads the run at once and after each of its changes, until `isDone`. */
+  async until(runId: string, isDone: (run: Run) => Promise<boolean>): Promise<Run> {
+    for (;;) {
+      const changed = this.#nextChange(runId);
+      const run = await this.#existing(runId);
+      if (await isDone(run)) return run;
+      if (this.#closed !== null) throw this.#closed;
+      await changed;
+    }
   }
 
   #read<T>(read: (reader: Reader) => Promise<T>): Promise<T> {

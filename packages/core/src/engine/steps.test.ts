@@ -291,8 +291,10 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     const engine = await cluster.engine({ workflows: [slow] });
     const run = await engine.start(slow, undefined);
     await cluster.world.settle();
-    await run.cancel("stop");
+    const cancelled = run.cancel("stop");
+    await cluster.world.settle();
     answers[0]?.(true);
+    expect(await cancelled).toBe(true);
     await cluster.world.advance("1 minute");
     expect(await run.status()).toBe("cancelled");
     expect(answers).toHaveLength(1);

@@ -40,6 +40,15 @@ export interface ReviseOp {
   readonly post: MessagePost | null;
 }
 
+/** Stops a run, permanently or until it is resumed. */
+interface StopFields {
+  readonly runId: string;
+  readonly opId: string;
+  readonly reason: Payload;
+  /** `owner`: a run that is executed is not taken over. Its owner receives a request, so that running step bodies can end. */
+  readonly by?: "owner";
+}
+
 /** A request to the engine, as data. */
 export type Op =
   | { readonly kind: "start"; readonly run: NewRun; readonly history?: RunHistory }
@@ -47,10 +56,10 @@ export type Op =
   | RewriteOp
   | { readonly kind: "send"; readonly post: MessagePost }
   | { readonly kind: "emit"; readonly post: EventPost }
-  | { readonly kind: "cancel"; readonly runId: string; readonly opId: string; readonly reason: Payload }
+  | ({ readonly kind: "cancel" } & StopFields)
   /** Ends a run as cancelled at once: nothing is rolled back. */
-  | { readonly kind: "terminate"; readonly runId: string; readonly opId: string; readonly reason: Payload }
-  | { readonly kind: "pause"; readonly runId: string; readonly opId: string; readonly reason: Payload }
+  | ({ readonly kind: "terminate" } & StopFields)
+  | ({ readonly kind: "pause" } & StopFields)
   | { readonly kind: "resume"; readonly runId: string; readonly opId: string }
   /** Takes a run from its owner and prevents claims of it for `forMs`. */
   | { readonly kind: "hold"; readonly runId: string; readonly opId: string; readonly forMs: number }
@@ -66,6 +75,8 @@ export type Op =
   | { readonly kind: "letter"; readonly letterId: string; readonly post: MessagePost | EventPost | null }
   | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] }
   | ReviseOp;
+
+export type StopOp = Extract<Op, { kind: "cancel" | "terminate" | "pause" }>;
 
 export type SendOutcome =
   /** It completes a wait of the run. */
@@ -87,6 +98,8 @@ export type ControlOutcome =
   | { readonly kind: "done" }
   /** Answer to a cancel: the run is rolled back first. */
   | { readonly kind: "compensating" }
+  /** The owner of the run has received a request to stop it. */
+  | { readonly kind: "requested" }
   /** The run had ended. Nothing changed. */
   | { readonly kind: "ended"; readonly status: TerminalStatus }
   | { readonly kind: "notFound" }

@@ -1,12 +1,14 @@
 import type { Payload } from "./run.ts";
 
 /**
- * The kind of command that a record completes. `retry` and `operator` complete no command: after a `retry` the step stays open, and its
- * next attempt starts at the time in `detail`; an `operator` record stores an operator action, and replay skips it.
+ * The kind of command that a record completes. `started`, `retry` and `operator` complete no command: after a `retry` the step stays open,
+ * and its next attempt starts at the time in `detail`; an `operator` record stores an operator action, and replay skips it.
  */
 export const RECORD_KINDS = [
   "step",
   "transaction",
+  /** The body of a step may have started. Written only for a step whose rollback undoes unfinished bodies too. */
+  "started",
   "retry",
   "sleep",
   "listen",
@@ -73,6 +75,11 @@ export interface Records extends Iterable<JournalRecord> {
   readonly length: number;
   /** A negative index counts from the end. */
   at(index: number): JournalRecord | undefined;
+}
+
+/** Whether a record belongs to a step and leaves it open. */
+export function leavesOpen({ kind }: Pick<JournalRecord, "kind">): boolean {
+  return kind === "retry" || kind === "started";
 }
 
 /** The detail of a step's record if the step has a rollback. */

@@ -107,3 +107,9 @@ export interface WholeRun extends Omit<Loaded, "operatorRecords"> {
 export function wholeRun({ run, snapshot, records, inbox }: Loaded): WholeRun {
   return { run, snapshot, records: [...records], inbox };
 }
+
+export interface PauseOptions {
+  readonly reason?: string;
+  /** Aborts the running step bodies; they run again after the resume. Default: they end first, and their results are recorded. */
+  readonly now?: boolean;
+}

@@ -2,7 +2,7 @@ import { PawlError } from "../model/errors.ts";
 import { operatorActionOf, operatorRecord } from "../model/operator-action.ts";
 import { kinds, optionTable } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
-import type { JournalRecord, NewRecord } from "../model/record.ts";
+import { type JournalRecord, leavesOpen, type NewRecord } from "../model/record.ts";
 import type { NewRun, Run } from "../model/run.ts";
 import { checkSchema } from "../model/schema.ts";
 import type { RunHistory } from "../model/transition.ts";
@@ -110,7 +110,7 @@ function patchedRecords(
 ): readonly NewRecord[] {
   const left = new Set(Object.keys(patch));
   const records = kept.map((record): NewRecord => {
-    if (!Object.hasOwn(patch, record.location) || record.kind === "retry") return withoutSeq(record);
+    if (!Object.hasOwn(patch, record.location) || leavesOpen(record)) return withoutSeq(record);
     left.delete(record.location);
     return patchedRecord(codec, runId, record, patch[record.location]);
   });

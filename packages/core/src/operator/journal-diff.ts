@@ -1,8 +1,9 @@
 import type { RecordView } from "../engine/run-handle.ts";
 import { kinds, type OptionKind, openTable, readArgument } from "../model/option-check.ts";
 import { createCodec } from "../model/payload.ts";
+import { leavesOpen } from "../model/record.ts";
 
-/** The differences of two journals. Operator records, retries, times and child ids are ignored. */
+/** The differences of two journals. Operator records, retries, starts, times and child ids are ignored. */
 export interface JournalDiff {
   /** The number of equal records before the first difference. */
   readonly common: number;
@@ -56,7 +57,7 @@ export function diff(journalA: readonly RecordView[], journalB: readonly RecordV
 }
 
 function comparable(journal: readonly RecordView[]): readonly RecordView[] {
-  return journal.filter(({ kind }) => kind !== "operator" && kind !== "retry");
+  return journal.filter((record) => record.kind !== "operator" && !leavesOpen(record));
 }
 
 function byKey(records: readonly RecordView[]): ReadonlyMap<string, RecordView> {

@@ -1,4 +1,4 @@
-import type { InboxEntry } from "../model/inbox.ts";
+import { type InboxEntry, isPauseRequest } from "../model/inbox.ts";
 import { compensateRecord } from "../model/record.ts";
 import type { RunState } from "../model/transition.ts";
 import { deliverPending, returnEvent } from "./apply-event.ts";
@@ -72,6 +72,7 @@ function suspend(batch: Batch, next: HeadDraft, state: WaitState): void {
 function release(batch: Batch, next: HeadDraft, state: ReleasedState): void {
   const { runs } = batch.tables;
   leaveTopics(batch, next);
+  if (state.status !== "released") withdrawPauses(batch, next);
   if (state.status === "reopened") {
     next.endedAt = null;
     next.undo = state.undo;
@@ -85,6 +86,12 @@ function release(batch: Batch, next: HeadDraft, state: ReleasedState): void {
   else runs.saveOutcome(next, null);
   if (state.status === "reopened") runs.saveVersion(next);
   batch.wakeClaimable(next);
+}
+
+/** A resume withdraws the requests to pause that the run has not received. */
+function withdrawPauses({ tables }: Batch, next: HeadDraft): void {
+  if (next.inboxLast === 0) return;
+  for (const entry of tables.inbox.open(next)) if (isPauseRequest(entry)) tables.inbox.take(next, entry.n);
 }
 
 /** Appends the record after which the program receives nothing. The worker that claims the run compensates the records before it. */

@@ -64,6 +64,21 @@ it("a cancel applied as a stop has the outcome compensating", () => {
   expect(conclude(controls[0] as Op, fenced, false, stop)).toEqual({ kind: "again" });
 });
 
+it.each(["cancel", "pause"] as const)(
+  "a %s sent to the owner is requested, unless the run is gone or ended",
+  (kind) => {
+    const op: Op = { kind, runId: "r", opId: "c", reason: null, by: "owner" };
+    const sent = { kind: "post", post: { kind: "cancel" } } as Transition;
+    for (const answer of ["delivered", "queued", "duplicate"] as const) {
+      const posted = answer === "delivered" ? { kind: answer, runs: 1 } : { kind: answer };
+      expect(conclude(op, applied(posted), false, sent)).toEqual(outcome({ kind: "requested" }));
+    }
+    expect(conclude(op, applied({ kind: "targetNotFound" }), false, sent)).toEqual(outcome({ kind: "notFound" }));
+    const ended = { kind: "targetTerminated", status: "failed" } as const;
+    expect(conclude(op, applied(ended), false, sent)).toEqual(outcome({ kind: "ended", status: "failed" }));
+  },
+);
+
 describe("refusals", () => {
   it("a refused start returns the status of the existing run", () => {
     expect(conclude(start, exists, false)).toEqual(outcome({ kind: "exists", status: "suspended" }));

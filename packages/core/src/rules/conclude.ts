@@ -26,9 +26,11 @@ export function conclude(op: Op, answer: Answer, resent: boolean, sent: Transiti
       return outcome(emitOutcome(op.post, posted(op, answer, resent)));
     case "cancel":
     case "fail":
+      if (sent?.kind === "post") return concludeRequest(op, answer);
       return answer.kind === "applied" && isStop(sent) ? COMPENSATING : concludeControl(op, answer);
     case "terminate":
     case "pause":
+      return sent?.kind === "post" ? concludeRequest(op, answer) : concludeControl(op, answer);
     case "resume":
     case "hold":
       return concludeControl(op, answer);
@@ -92,6 +94,22 @@ function concludeControl(op: Op, answer: Answer): Conclusion {
     case "moved":
     case "changed":
     case "threw":
+      return impossible(op, answer);
+  }
+}
+
+function concludeRequest(op: Op, answer: Answer): Conclusion {
+  const post = posted(op, answer, false);
+  switch (post.kind) {
+    case "delivered":
+    case "queued":
+    case "duplicate":
+      return outcome({ kind: "requested" });
+    case "targetNotFound":
+      return outcome({ kind: "notFound" });
+    case "targetTerminated":
+      return outcome({ kind: "ended", status: post.status });
+    case "dropped":
       return impossible(op, answer);
   }
 }

@@ -1,4 +1,4 @@
-import type { JournalRecord } from "../model/record.ts";
+import type { JournalRecord, RecordKind } from "../model/record.ts";
 
 /** A journal split into kept and dropped records. */
 export interface Cut {
@@ -32,6 +32,9 @@ export function cutAt(records: readonly JournalRecord[], at: string | number): C
   return cutBefore(records, first < 0 ? index : first, iteration);
 }
 
+/** Records before a cut that are dropped with it. */
+const PASSING: ReadonlySet<RecordKind> = new Set(["started", "retry", "operator"]);
+
 /** Cuts before the record at an index. `iteration` is the path of the loop iteration that runs again. */
 export function cutBefore(
   records: readonly JournalRecord[],
@@ -39,8 +42,8 @@ export function cutBefore(
   iteration: string | null,
 ): Cut | CutRefusal {
   let end = index;
-  // Failed attempts of a step that runs again do not count. Operator records are added again after the cut.
-  while (end > 0 && (records[end - 1]?.kind === "retry" || records[end - 1]?.kind === "operator")) end -= 1;
+  // Attempts of a step that runs again do not count. Operator records are added again after the cut.
+  while (end > 0 && PASSING.has(records[end - 1]?.kind ?? "step")) end -= 1;
   const kept = records.slice(0, end);
   const dropped = records.slice(end);
   return refusal(records, kept, dropped, iteration) ?? { kind: "cut", kept, dropped };

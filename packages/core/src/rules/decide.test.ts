@@ -306,6 +306,22 @@ describe("controls", () => {
     );
   });
 
+  it.each(OPEN)("a cancel by the owner is a request if the run is executed: %s", (status) => {
+    const decision = decide(view(status, { parent }), { ...cancel, by: "owner" }, NOW);
+    const request = { kind: "cancel", to: "r", id: "cancel:3", reason: '"why"', at: NOW };
+    if (status === "running")
+      expect(decision).toEqual({ kind: "transition", transition: { kind: "post", post: request } });
+    else expect(decision).toEqual(decide(view(status, { parent }), cancel, NOW));
+  });
+
+  it.each(OPEN)("a pause by the owner is a request if the run is executed: %s", (status) => {
+    const decision = decide(view(status, { parent }), { ...pause, by: "owner" }, NOW);
+    const request = { kind: "cancel", to: "r", id: "pause:3", reason: '"why"', at: NOW };
+    if (status === "running" || status === "compensating")
+      expect(decision).toEqual({ kind: "transition", transition: { kind: "post", post: request } });
+    else expect(decision).toEqual(decide(view(status, { parent }), pause, NOW));
+  });
+
   it.each(OPEN)("a resume resumes only a paused run: %s", (status) => {
     const state = { status: "resumed", at: NOW };
     const transition = {

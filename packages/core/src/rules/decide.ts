@@ -1,5 +1,5 @@
-import { childEndStatus } from "../model/inbox.ts";
-import type { AppendOp, ControlOutcome, Op, Outcomes, RewriteOp, RunView } from "../model/op.ts";
+import { cancelRequestId, childEndStatus, pauseRequestId } from "../model/inbox.ts";
+import type { AppendOp, ControlOutcome, Op, Outcomes, RewriteOp, RunView, StopOp } from "../model/op.ts";
 import type { RecordKind } from "../model/record.ts";
 import { isTerminal, type Payload, type TerminalStatus, type Undo } from "../model/run.ts";
 import type { Post, RunState, Transition } from "../model/transition.ts";
@@ -20,10 +20,11 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
     case "emit":
       return transition({ kind: "post", post: op.post });
     case "cancel":
-      return decideCancel(view, op, now);
+      return view?.status === "running" && op.by === "owner" ? request(view, op, now) : decideCancel(view, op, now);
     case "terminate":
       return decideTerminate(view, op, now);
     case "pause":
+      if (view !== null && isExecuted(view) && op.by === "owner") return request(view, op, now);
       return view?.status === "paused"
         ? answer({ kind: "done" })
         : control(view, op, { status: "paused", reason: op.reason });
@@ -78,8 +79,18 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
   });
 }
 
+function isExecuted({ status }: RunView): boolean {
+  return status === "running" || status === "compensating";
+}
+
+/** Requests the owner of a run to stop it. A repeated request of the same epoch is a duplicate. */
+function request({ id: to, epoch }: RunView, { kind, reason }: StopOp, at: number): Decision {
+  const id = kind === "pause" ? pauseRequestId(epoch) : cancelRequestId(epoch);
+  return transition({ kind: "post", post: { kind: "cancel", to, id, reason, at } });
+}
+
 /** Cancels a run. A run with something to undo compensates first; a compensating run is not cancelled again. */
-function decideCancel(view: RunView | null, op: Extract<Op, { kind: "cancel" }>, now: number): Decision {
+function decideCancel(view: RunView | null, op: StopOp, now: number): Decision {
   if (view === null || isTerminal(view.status) || view.undo === "none")
     return control(view, op, { status: "cancelled", outcome: op.reason, at: now });
   if (view.undo === "underWay") return answer({ kind: "refused", status: "compensating" });

@@ -89,7 +89,7 @@ export class Compensation {
     return null;
   }
 
-  #rollback({ location, payload }: StepEntry, { run, ...policy }: StepRollback): StepCommand {
+  #rollback({ location, payload, finished }: StepEntry, { run, unfinished: _, ...policy }: StepRollback): StepCommand {
     const { codec } = this.#parts.state;
     let value: unknown;
     let cause: Error | null = null;
@@ -99,7 +99,7 @@ export class Compensation {
       cause = this.#error();
     };
     const body = async (info: StepInfo): Promise<void> => {
-      await run(value, new RollbackCall(info, cause ?? this.#error()));
+      await run(value, new RollbackCall(info, cause ?? this.#error(), finished));
     };
     const command = { record: "rollback", location: `${location}/~rollback`, ...policy, prepare, body } as const;
     return this.#step(command, (completion) => this.#noteFailure(location, completion));
@@ -198,9 +198,10 @@ class RollbackCall implements RollbackInfo {
   readonly attempt: number;
   readonly idempotencyKey: string;
   readonly error: Error;
-  readonly finished = true;
+  readonly finished: boolean;
 
-  constructor(info: StepInfo, error: Error) {
+  constructor(info: StepInfo, error: Error, finished: boolean) {
+    this.finished = finished;
     this.#info = info;
     this.attempt = info.attempt;
     this.idempotencyKey = info.idempotencyKey;

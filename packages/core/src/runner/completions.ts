@@ -27,11 +27,18 @@ export interface Completed {
   readonly at: number;
 }
 
+/** The steps whose start is recorded and whose end is not. */
+interface StartedSteps {
+  readonly hasUnfinished: boolean;
+  started(step: StepCommand, seq: number): void;
+}
+
 /** Queue of completions for the program. Each is recorded first, and delivered in seq order. */
 export class Completions {
   readonly #pending: PendingAppend;
   readonly #listener: Pick<SessionStateListener, "onAdded">;
   readonly #children: AttachedChildren;
+  readonly #undo: StartedSteps;
   /** The next completion. Usually there is only one, so the queue is allocated late. */
   #next: Completed | null = null;
   #queue: FifoQueue<Completed> | null = null;
@@ -40,8 +47,13 @@ export class Completions {
   #mustBeDurableSeq: number;
   #bytes = 0;
 
-  constructor(pending: PendingAppend, listener: Pick<SessionStateListener, "onAdded">, children: AttachedChildren) {
+  constructor(
+    pending: PendingAppend,
+    listener: Pick<SessionStateListener, "onAdded">,
+    { children, undo }: { readonly children: AttachedChildren; readonly undo: StartedSteps },
+  ) {
     this.#children = children;
+    this.#undo = undo;
     this.#pending = pending;
     this.#listener = listener;
     this.#mustBeDurableSeq = pending.seq;
@@ -122,12 +134,31 @@ export class Completions {
   #noteUndo(command: Command, end: CommandEnd): void {
     if (end.undoable === true || (end.detail === UNDOABLE && command.kind === "step")) this.#pending.undo("some");
     else if (isAttachedStart(command)) this.#pending.undo("some");
-    else if (command.record === "checkpoint") this.#pending.undo(this.#children.size > 0 ? "some" : "none");
+    else if (command.record === "checkpoint")
+      this.#pending.undo(this.#children.size > 0 || this.#undo.hasUnfinished ? "some" : "none");
   }
 
   /** A separate method, so that only a buffered completion allocates a closure. */
   #addBuffered(command: Command, end: CommandEnd, attempt?: StepAttempt): void {
     this.#buffered?.push(() => this.add(command, end, attempt));
+  }
+
+  /** Records that the body of a step may start. It completes nothing. The body starts when the record is durable. */
+  addStart(step: StepCommand): void {
+    const { seq } = this.#pending.record({
+      seq: 0,
+      location: step.location,
+      kind: "started",
+      outcome: "ok",
+      payload: null,
+      attempts: step.attempts,
+      startedAt: step.issuedAt,
+      at: 0,
+      detail: null,
+    });
+    this.#undo.started(step, seq);
+    this.#pending.undo("some");
+    this.#requireDurable(seq);
   }
 
   /** Records a failed attempt that is to be retried. It completes nothing. */

@@ -104,6 +104,7 @@ function step(driver: ProgramDriver, open: OpenCommandView, stepsLeft: number): 
     }
     case "ended":
       return result.ending.kind === "compensated" ? { kind: "compensating" } : { kind: "ended", ending: result.ending };
+    case "stopping":
     case "idle":
       return driver.isCompensating ? { kind: "compensating" } : { kind: "open", open };
   }
@@ -131,6 +132,7 @@ function inertServices({ codec, eventLoop, random, watched }: DryRunServices): S
       },
     },
     releases: null,
+    graceMs: 0,
     policyOf: () => null,
     undoChild: async () => null,
     closeChild: async () => "ended",

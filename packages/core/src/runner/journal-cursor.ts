@@ -1,5 +1,5 @@
 import { operatorActionOf } from "../model/operator-action.ts";
-import type { JournalRecord, RecordKind, Records } from "../model/record.ts";
+import { type JournalRecord, leavesOpen, type RecordKind, type Records } from "../model/record.ts";
 import type { JournalAhead, ResumePoint } from "../workflow/program.ts";
 
 /** Each part is created on first use: most runs skip nothing. */
@@ -43,7 +43,7 @@ export class SkippedRecords {
     }
     if (rules.closed?.has(location)) return true;
     const was = rules.removed?.get(location);
-    return (was !== undefined && (kind === was || kind === "retry")) || isBeforeStart(rules, location);
+    return (was !== undefined && (kind === was || leavesOpen({ kind }))) || isBeforeStart(rules, location);
   }
 
   #ensureRules(): SkipRules {

@@ -5,7 +5,7 @@ import type { RecordKind, Stop } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes, Post } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
-import type { Command, Completion, MarkCommand, PostCommand } from "../workflow/command.ts";
+import type { Command, Completion, MarkCommand, PostCommand, StepCommand } from "../workflow/command.ts";
 import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource-options.ts";
 import { type Compensated, Compensation } from "./compensation.ts";
@@ -31,6 +31,7 @@ import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
  * 2. The presence of a record decides replay, never its value.
  * 3. A stopped program receives nothing more. Its completed steps are compensated, in replay as when live.
  * 4. A run completes when every step of its program has ended and is recorded, even if the program did not await it.
+ * 5. A run that failed or was cancelled is stopped when its running steps have ended and are recorded, or after the grace.
  */
 export class ProgramDriver implements ProgramHost {
   readonly run: RunFacts;
@@ -54,6 +55,9 @@ export class ProgramDriver implements ProgramHost {
   #compensation: Compensation | null = null;
   /** Whether the program has returned and its open steps are finished before its run ends. */
   #isFinishing = false;
+  /** Whether the run has failed or is cancelled, and running steps have time to end. */
+  #isStopping = false;
+  #isGraceOver = false;
   /** Whether the program ended when it was live, not in a replay. */
   #wasLiveAtEnd = false;
   #deliveredSeq: number;
@@ -157,8 +161,13 @@ export class ProgramDriver implements ProgramHost {
     return Math.min(undo.firstIteration(loop), children.firstIteration(loop));
   }
 
+  /** Steps that are still running are abandoned. */
+  endGrace(): void {
+    this.#isGraceOver = true;
+  }
+
   issue(command: Command): void {
-    if (this.#hasEnded) return;
+    if (this.#hasEnded || this.#isStopping) return;
     this.#state.open.add(command);
     if (command.kind === "step" && this.#snapshot !== null)
       Object.assign(command, this.#snapshot.retries[command.location]);
@@ -213,9 +222,10 @@ export class ProgramDriver implements ProgramHost {
     pending.document(writeSnapshot(codec, this.runId, { ...position, state, retries, ...warned }));
   }
 
-  /** Requests a cancel with compensation. Returns false if there is nothing to compensate. */
+  /** Requests a cancel. Returns false if no step is running and there is nothing to compensate. */
   cancel(cancel: Pick<InboxEntry, "n" | "value">): boolean {
-    if (this.#state.pending.undoState === "none" && !this.#state.completions.hasBuffered) return false;
+    const { pending, completions, steps } = this.#state;
+    if (pending.undoState === "none" && !completions.hasBuffered && !steps.attempting) return false;
     this.#cancel = cancel;
     return true;
   }
@@ -290,9 +300,9 @@ export class ProgramDriver implements ProgramHost {
   /** Of the commands that an ended program left behind, its posts take effect, and its steps unless it failed. */
   #execute(fresh: readonly Command[]): void {
     this.#fresh = null;
-    const ending = this.#compensation === null ? this.#ending : null;
-    const takesEffect = ({ kind }: Command): boolean =>
-      ending === null || kind === "post" || (kind === "step" && ending.kind !== "failed");
+    const isOpen = this.#compensation !== null || (this.#ending === null && this.#cancel === null);
+    const isReturned = this.#cancel === null && this.#ending?.kind !== "failed";
+    const takesEffect = ({ kind }: Command): boolean => isOpen || kind === "post" || (kind === "step" && isReturned);
     executeCommands(this.#state, fresh.filter(takesEffect), this.#services.time.now);
   }
 
@@ -304,8 +314,10 @@ export class ProgramDriver implements ProgramHost {
     }
     if (this.#ending === null && this.#cancel === null) return null;
     takeRemaining(this.#state);
-    if (this.#cancel === null && this.#ending?.kind !== "failed" && this.#finishSteps()) return IDLE;
-    const ending = this.#isFinishing && this.#cancel !== null ? null : this.#ending;
+    const isReturned = this.#cancel === null && this.#ending?.kind !== "failed";
+    if (isReturned && this.#finishSteps()) return IDLE;
+    if (!isReturned && this.#state.steps.attempting && !this.#isGraceOver) return this.#stopSteps();
+    const ending = this.#ending?.kind !== "failed" && this.#cancel !== null ? null : this.#ending;
     const end = endOrCompensate(this.#state, this.runId, ending, this.#cancel);
     return end?.kind === "stop" ? this.#stop(end.stop, true) : end;
   }
@@ -315,11 +327,26 @@ export class ProgramDriver implements ProgramHost {
     const { open } = this.#state;
     if (this.#isFinishing) return open.size > 0;
     this.#isFinishing = true;
-    open.closeUnless(({ kind }) => kind === "step");
+    this.#closeUnless(({ kind }) => kind === "step");
     if (open.size === 0) return false;
     // A replay has logged it before.
     if (this.#wasLiveAtEnd) this.#logOpenSteps();
     return true;
+  }
+
+  /** Closes everything but the running steps, which have the grace to end. Their results are recorded. */
+  #stopSteps(): DriveResult {
+    if (this.#isStopping) return IDLE;
+    this.#isStopping = true;
+    const { steps } = this.#state;
+    this.#closeUnless((command) => steps.runs(command));
+    return STOPPING;
+  }
+
+  #closeUnless(keep: (command: Command) => boolean): void {
+    const { open, children } = this.#state;
+    if (this.#snapshot !== null) children.addAwaited(open.byLocation.values());
+    open.closeUnless(keep);
   }
 
   #logOpenSteps(): void {
@@ -334,7 +361,8 @@ export class ProgramDriver implements ProgramHost {
 
   /** Stops the program and starts its compensation. `isFresh`: the stop is not in the journal yet. */
   #stop(stop: Stop, isFresh: boolean): DriveResult {
-    const { pending, open, completions, children } = this.#state;
+    const { pending, open, completions, children, undo } = this.#state;
+    undo.stopped();
     if (this.#snapshot !== null) children.addAwaited(open.byLocation.values());
     open.closeAll();
     this.#fresh = null;
@@ -408,6 +436,7 @@ interface ProgramDriverParts {
 /**
  * - `delivered`: the program received a completion.
  * - `ended`: the program or its compensation has ended.
+ * - `stopping`: the run has failed or is cancelled. The running steps must be asked to end.
  * - `stopped`: the program is compensated from here on. `isFresh`: that is not in the journal yet.
  * - `diverged`: the program requested something that its journal does not have.
  * - `idle`: there is nothing to deliver.
@@ -415,6 +444,7 @@ interface ProgramDriverParts {
 type DriveResult =
   | { readonly kind: "delivered" }
   | { readonly kind: "ended"; readonly ending: Ending | Compensated }
+  | { readonly kind: "stopping" }
   | { readonly kind: "stopped"; readonly isFresh: boolean }
   | Diverged
   | { readonly kind: "idle" };
@@ -424,6 +454,7 @@ const LOGGED_MAX = 10;
 
 const DELIVERED: DriveResult = { kind: "delivered" };
 const IDLE: DriveResult = { kind: "idle" };
+const STOPPING: DriveResult = { kind: "stopping" };
 
 /** Takes the next completion. Completions of a branch that has lost its race meanwhile are dropped. */
 function takeNextCompletion(state: SessionState): Completed | null {
@@ -461,7 +492,9 @@ function endOrCompensate(
   if (requested === null) {
     if (cancel === null) return null;
     pending.consumeEntry(cancel.n);
-    return { kind: "stop", stop: { end: "cancelled", reason: cancel.value } };
+    const stop: Stop = { end: "cancelled", reason: cancel.value };
+    if (pending.undoState === "none") return { kind: "ended", ending: { kind: "compensated", ...stop, failures: [] } };
+    return { kind: "stop", stop };
   }
   const isEmpty = undo.size === 0 && children.size === 0;
   const ending = isEmpty ? requested : storableEnding(codec, runId, requested);
@@ -479,7 +512,7 @@ function createDocuments(pending: PendingAppend, command: Command): void {
 
 /** Executes new commands: posts and marks complete, waits open, steps start or wait for their retry time. */
 function executeCommands(state: SessionState, fresh: readonly Command[], now: () => number): void {
-  const { open, completions, steps, pending, codec } = state;
+  const { open, completions, steps, pending, codec, undo } = state;
   for (const command of fresh) {
     if (!open.holds(command)) continue;
     if (command.kind === "mark") {
@@ -492,10 +525,16 @@ function executeCommands(state: SessionState, fresh: readonly Command[], now: ()
       open.wait(command);
     } else {
       command.prepare?.();
+      if (recordsStart(command) && !undo.hasStarted(command.location)) completions.addStart(command);
       if (command.retryAt > 0 && command.retryAt > now()) open.retry(command);
       else steps.schedule(command, completions.mustBeDurableSeq);
     }
   }
+}
+
+/** Whether the step is rolled back even if its body did not complete. A transaction that did not complete has no effect. */
+function recordsStart({ rollback, transact }: StepCommand): boolean {
+  return rollback?.unfinished === true && transact === undefined;
 }
 
 /** A child's age counts from its real start. The program's time can be older: a fork continues from an old journal. */

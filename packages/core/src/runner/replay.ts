@@ -1,7 +1,7 @@
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
 import type { Codec } from "../model/payload.ts";
-import { type JournalRecord, type RecordKind, type Stop, stopOf } from "../model/record.ts";
+import { type JournalRecord, leavesOpen, type RecordKind, type Stop, stopOf } from "../model/record.ts";
 import type { Command, Completion } from "../workflow/command.ts";
 import type { Completed } from "./completions.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
@@ -80,7 +80,9 @@ export function replayNext(
     cursor.advance();
     loopRecords.note(record);
     completions.replayed(record.payload);
-    if (record.kind === "retry" && command.kind === "step") {
+    if (record.kind === "started" && command.kind === "step") {
+      undo.started(command, record.seq);
+    } else if (record.kind === "retry" && command.kind === "step") {
       command.attempts = record.attempts;
       command.retryAt = Number(record.detail);
     } else {
@@ -101,7 +103,7 @@ export function replayNext(
  * of it. The targets in copied records may contain the id of the run that they were copied from.
  */
 function fits(codec: Codec, { isCopied }: JournalCursor, record: JournalRecord, command: Command): boolean {
-  if (record.kind !== command.record) return record.kind === "retry" && command.kind === "step";
+  if (record.kind !== command.record) return leavesOpen(record) && command.kind === "step";
   switch (record.kind) {
     case "join":
     case "race":

@@ -1,3 +1,4 @@
+import { durationText } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Codec, isUnreadable } from "../model/payload.ts";
 import { withRollbackFailures } from "../model/rollback-failure.ts";
@@ -83,6 +84,11 @@ function unreadableRun(runId: string, error: PawlError): PawlError {
       "start a worker with the codec that wrote the value, then resume the run",
     { cause: error.cause },
   );
+}
+
+/** The reason that the signals of running steps are aborted with when their run stops. */
+export function stoppedError(runId: string, graceMs: number): PawlError {
+  return new PawlError("RUN_CANCELLED", `run ${runId} is stopping; this step has ${durationText(graceMs)} to end`);
 }
 
 /** The reason that running steps are aborted with when their run ends or compensates. */

@@ -91,6 +91,8 @@ export interface SessionServices {
   readonly rejections: Pick<UnhandledRejections, "watched" | "unwatched">;
   /** Null in a dry run: resources are neither acquired nor released, and have no value. */
   readonly releases: ResourceReleases | null;
+  /** How long step bodies may run after their run was stopped. */
+  readonly graceMs: number;
   /** Returns the limits of a run, or null if it has none. */
   policyOf(run: Run): RunPolicy | null;
   /** Starts the run that compensates a child, once. Returns its id, or null if the child has nothing to compensate. */

@@ -51,15 +51,16 @@ export function createSessionState(
   const pending = new PendingAppend(services.time.now, listener, loopRecords, { seq, at, undo: run.undo, count });
   const policy = services.policyOf(run);
   const children = new AttachedChildren();
+  const undo = new UndoLog();
   const { edition, redirectedAt } = editionOf(loaded, snapshot);
   return {
     pending,
     open: new OpenCommands(run.inboxLast),
-    completions: new Completions(pending, listener, children),
+    completions: new Completions(pending, listener, { children, undo }),
     steps: new StepRunner(services, { id: run.id, durableSeq: seq }, listener),
     codec: services.codec,
     loopRecords,
-    undo: new UndoLog(),
+    undo,
     children,
     isWhole: snapshot === null,
     progress: new ProgressClock(waitSinceProgress(run, records), seq),

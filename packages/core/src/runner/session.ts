@@ -1,5 +1,5 @@
 import type { PawlError } from "../model/errors.ts";
-import type { InboxEntry } from "../model/inbox.ts";
+import { type InboxEntry, isPauseRequest } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
 import { isUnreadable } from "../model/payload.ts";
 import { factsOf, type Payload, type Run, type RunFacts } from "../model/run.ts";
@@ -9,7 +9,7 @@ import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { EARLY_MS, ExclusiveAppends, RELOAD_MS } from "./exclusive-append.ts";
 import { ProgramDriver, recordAttempt } from "./program-driver.ts";
-import { discardedError, endState, pausedState } from "./run-end.ts";
+import { discardedError, endState, pausedState, stoppedError } from "./run-end.ts";
 import type { DriverOwner, RunSession, SessionServices, SessionStateListener } from "./session-ports.ts";
 import { createSessionState, type SessionState } from "./session-state.ts";
 import { readSnapshot } from "./snapshot.ts";
@@ -35,6 +35,7 @@ type Phase = "working" | "parked" | "ended" | "discarded";
  * 3. A discarded session changes nothing: its appends are dropped and its steps aborted.
  * 4. One append is in flight at a time, so that each answer belongs to the append that was sent.
  * 5. A payload that cannot be read changes nothing, and delivers nothing more. Running steps end and are recorded, then the run is paused.
+ * 6. A run that is requested to pause starts no step body, records the results of the running ones, and is paused then.
  */
 export class Session implements RunSession, SessionStateListener, DriverOwner {
   readonly kind = "source";
@@ -58,6 +59,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #isEnlisted = false;
   #controller: AbortController | null = null;
   #unwatched: (() => void) | null = null;
+  /** Cancels the timer that ends the grace of running steps. */
+  #cancelGrace: (() => void) | null = null;
+  /** Requests to pause the run. The newest has the reason. */
+  #pauses: readonly InboxEntry[] | null = null;
 
   constructor(services: SessionServices, loaded: Loaded, createProgram: ProgramFactory) {
     this.#services = services;
@@ -136,8 +141,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   start({ run, inbox }: Loaded): void {
     if (this.#cancelledBy(inbox)) return;
     this.#state.open.arrive(inbox);
+    this.#notePauses(inbox);
     try {
-      this.#startProgram(run.input);
+      // No step is running, so a run that is requested to pause is paused at once.
+      if (this.#pauses === null) this.#startProgram(run.input);
     } catch (error) {
       this.#stopReading(error);
     }
@@ -233,6 +240,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #arrive(entries: readonly InboxEntry[]): void {
     if (this.#cancelledBy(entries)) return;
     this.#state.open.arrive(entries);
+    this.#notePauses(entries);
     this.#exclusive.caughtUp();
     this.#stored.markWoken();
     this.wake();
@@ -316,6 +324,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
       this.#pauseUnlessBusy(this.#unreadable);
       return;
     }
+    if (this.#pauses !== null) {
+      this.#pause(this.#pauses);
+      return;
+    }
     if (!this.#driver.resourcesReady) {
       // The row must not become suspended: no event would wake the run.
       this.#stored.update(this.#state, true);
@@ -328,6 +340,10 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
         return;
       case "ended":
         this.#endAs(endState(this.#services.codec, result.ending, this.runId, this.#state.pending));
+        return;
+      case "stopping":
+        this.#requestEnd();
+        this.#requestIdle();
         return;
       case "stopped":
         this.#abort(discardedError(this.runId, "compensating"));
@@ -379,11 +395,29 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   #cancelledBy(entries: readonly InboxEntry[]): boolean {
-    const cancel = entries.find((entry) => entry.kind === "cancel");
+    const cancel = entries.find((entry) => entry.kind === "cancel" && !isPauseRequest(entry));
     if (cancel === undefined || this.#driver.cancel(cancel)) return false;
     this.#state.pending.consumeEntry(cancel.n);
     this.#endAs({ status: "cancelled", outcome: cancel.value, at: this.#state.pending.at });
     return true;
+  }
+
+  #notePauses(entries: readonly InboxEntry[]): void {
+    const pauses = entries.filter(isPauseRequest);
+    if (pauses.length === 0) return;
+    this.#pauses = [...(this.#pauses ?? []), ...pauses];
+    this.#state.steps.hold();
+  }
+
+  /** Pauses the run when its running steps have ended. Their results are recorded, and the program does not receive them. */
+  #pause(pauses: readonly InboxEntry[]): void {
+    const { steps, pending } = this.#state;
+    if (steps.attempting) {
+      this.#stored.update(this.#state, true);
+      return;
+    }
+    for (const { n } of pauses) pending.consumeEntry(n);
+    this.#endAs({ status: "paused", reason: pauses.at(-1)?.value ?? null });
   }
 
   #endAs(state: RunState): void {
@@ -391,10 +425,25 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     this.endState = state;
     this.#state.pending.state(state);
     this.#driver.releaseResources();
-    if (this.#state.steps.busy || this.#controller !== null) this.#abort(discardedError(this.runId, state.status));
+    if (this.#state.steps.busy || this.#controller !== null || this.#cancelGrace !== null)
+      this.#abort(discardedError(this.runId, state.status));
+  }
+
+  /** Asks the running steps to end. Those that do not within the grace are abandoned. */
+  #requestEnd(): void {
+    const { graceMs, time } = this.#services;
+    const reason = stoppedError(this.runId, graceMs);
+    this.#cancelGrace = time.clock.wakeAt(time.clock.now() + graceMs, () => {
+      this.#driver.endGrace();
+      this.wake();
+    });
+    this.#state.steps.requestEnd(reason);
+    if (this.#controller !== null) abortIn(EMPTY_CONTEXT, this.#controller, reason);
   }
 
   #abort(reason: Error): void {
+    this.#cancelGrace?.();
+    this.#cancelGrace = null;
     this.#exclusive.unwatchDeadlines();
     this.#state.steps.abort(reason);
     if (this.#controller !== null) abortIn(EMPTY_CONTEXT, this.#controller, reason);

@@ -62,7 +62,12 @@ export class StepAttempt implements StepInfo {
 
   /** Aborts the body's signal and discards its result. */
   abort(reason: Error): void {
-    if (!this.#finish()) return;
+    if (this.#finish()) this.requestEnd(reason);
+  }
+
+  /** Aborts the body's signal. Its result still counts. */
+  requestEnd(reason: Error): void {
+    if (this.#aborted !== null) return;
     this.#aborted = reason;
     if (this.#controller !== null) abortIn(this.step.context, this.#controller, reason);
   }

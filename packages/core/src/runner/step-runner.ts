@@ -40,7 +40,9 @@ interface ScheduledStep {
  * 1. A body starts only when every record up to the seq it was scheduled for is durable.
  * 2. No body starts while the ownership of the run is unknown.
  * 3. The result of an aborted attempt is discarded.
- * 4. A body runs in the asynchronous context of the call that requested the step, or in the empty one.
+ * 4. While the run is stopping, the results of running attempts are recorded, and no other attempt starts.
+ * 5. A held session starts no attempt.
+ * 6. A body runs in the asynchronous context of the call that requested the step, or in the empty one.
  */
 export class StepRunner implements StepAttemptListener {
   readonly #services: SessionServices;
@@ -50,6 +52,10 @@ export class StepRunner implements StepAttemptListener {
   #attempts: SmallSet<StepAttempt> = null;
   #durableSeq: number;
   #ownershipUnknown = false;
+  /** Whether the run is stopping: no attempt starts, and none is retried. */
+  #isStopping = false;
+  /** Whether the run is about to be paused: no attempt starts. */
+  #isHeld = false;
 
   constructor(
     services: SessionServices,
@@ -65,6 +71,17 @@ export class StepRunner implements StepAttemptListener {
   /** Whether an attempt is running or scheduled. */
   get busy(): boolean {
     return this.#attempts !== null || this.#scheduled !== null;
+  }
+
+  /** Whether an attempt is running. */
+  get attempting(): boolean {
+    return this.#attempts !== null;
+  }
+
+  /** Whether an attempt of this step is running. */
+  runs(step: Command): boolean {
+    for (const attempt of membersOf(this.#attempts)) if (attempt.step === step) return true;
+    return false;
   }
 
   /** The locations of the running steps. */
@@ -88,17 +105,22 @@ export class StepRunner implements StepAttemptListener {
 
   /** Starts the step's body when every record up to `afterSeq` is durable. */
   schedule(step: StepCommand, afterSeq: number): void {
-    if (afterSeq <= this.#durableSeq && !this.#ownershipUnknown) this.#start(step);
+    if (afterSeq <= this.#durableSeq && this.#mayStart) this.#start(step);
     else this.#scheduled = withMember(this.#scheduled, { step, afterSeq });
   }
 
   onDurable(seq: number): void {
     this.#durableSeq = Math.max(this.#durableSeq, seq);
     for (let next = firstOf(this.#scheduled); next !== null; next = firstOf(this.#scheduled)) {
-      if (next.afterSeq > this.#durableSeq || this.#ownershipUnknown) return;
+      if (next.afterSeq > this.#durableSeq || !this.#mayStart) return;
       this.#scheduled = withoutMember(this.#scheduled, next);
       this.#start(next.step);
     }
+  }
+
+  /** Starts no further attempt, in this session. */
+  hold(): void {
+    this.#isHeld = true;
   }
 
   /** Unschedules these steps and aborts their running attempts. */
@@ -112,7 +134,23 @@ export class StepRunner implements StepAttemptListener {
     }
   }
 
+  /** Starts no further attempt. The signals of running ones are aborted, and their results are recorded. Ends with `abort`. */
+  requestEnd(reason: Error): void {
+    this.#isStopping = true;
+    this.#scheduled = null;
+    for (const attempt of membersOf(this.#attempts)) {
+      if (attempt.step.transact === undefined) {
+        attempt.requestEnd(reason);
+        continue;
+      }
+      // The store has not executed it: nothing is driven while a transaction is in flight.
+      this.#attempts = withoutMember(this.#attempts, attempt);
+      attempt.abort(reason);
+    }
+  }
+
   abort(reason: Error): void {
+    this.#isStopping = false;
     this.#scheduled = null;
     const attempts = membersOf(this.#attempts);
     this.#attempts = null;
@@ -151,6 +189,10 @@ export class StepRunner implements StepAttemptListener {
     this.#attempts = withoutMember(this.#attempts, attempt);
   }
 
+  get #mayStart(): boolean {
+    return !this.#ownershipUnknown && !this.#isHeld;
+  }
+
   #start(step: StepCommand): void {
     const attempt = new StepAttempt(this.#runId, step, this.#services.time.now());
     this.#attempts = withMember(this.#attempts, attempt);
@@ -184,7 +226,7 @@ export class StepRunner implements StepAttemptListener {
   #fail(attempt: StepAttempt, thrown: unknown, mayRetry: boolean, kind: StepFailure["kind"]): void {
     const { step, attempt: count } = attempt;
     const payload = failurePayload(this.#services.codec, thrown, `failure of step ${step.location}`);
-    if (!mayRetry || count >= step.retry.maxAttempts) {
+    if (!mayRetry || this.#isStopping || count >= step.retry.maxAttempts) {
       this.#failFinally(attempt, thrown, payload, kind);
       return;
     }
@@ -196,7 +238,7 @@ export class StepRunner implements StepAttemptListener {
     }
     const decide = async (): Promise<void> => {
       const delayMs = await decideRetry({ policy, shouldRetry, delay }, failed, (...why) => this.#warn(step, ...why));
-      if (delayMs === null) this.#failFinally(attempt, thrown, payload, kind);
+      if (delayMs === null || this.#isStopping) this.#failFinally(attempt, thrown, payload, kind);
       else this.#retry(attempt, payload, delayMs);
     };
     this.#services.rejections.watched(this.#runId, () => void decide(), step.context);

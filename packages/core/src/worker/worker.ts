@@ -240,6 +240,7 @@ export class Worker {
       log,
       rejections: this.#rejections,
       releases: this.#releases,
+      graceMs: this.#config.graceMs,
       policyOf: (run) => this.#programs.policyOf(run),
       undoChild: (child) => this.#committer.checked(() => startUndoRun({ store, codec, ops: this.coordinator }, child)),
       closeChild: (child) => this.#committer.checked(() => closeChild({ store, ops: this.coordinator }, child)),

@@ -21,7 +21,7 @@ interface CommandFields {
 export interface StepInfo {
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Aborted when the attempt times out, the run is cancelled, or another worker owns the run. */
+  /** Aborted when the attempt times out, the run fails or is cancelled, or another worker owns the run. */
   readonly signal: AbortSignal;
   /** The same for every attempt of this step of this run. Pass it to services that accept idempotency keys. */
   readonly idempotencyKey: string;
@@ -34,7 +34,7 @@ export interface RollbackInfo extends StepInfo {
    * class. The same in every attempt, also after a crash.
    */
   readonly error: Error;
-  /** Whether the step completed. */
+  /** Whether the step completed. False only with the option `unfinished`: the value is undefined then. */
   readonly finished: boolean;
 }
 
@@ -52,6 +52,8 @@ export interface StepRollback {
   readonly retryDelay?: RetryDelay | null;
   readonly timeoutMs: number | null;
   readonly retryOnTimeout: boolean;
+  /** Whether it also undoes a body that may have started and did not complete. Its value is undefined then. */
+  readonly unfinished?: boolean;
   /** The asynchronous context in which the rollback runs. Default: the empty one. */
   readonly context?: AsyncContext;
 }

@@ -149,7 +149,7 @@ export interface Ctx<Input = unknown> {
   readonly workflow: string;
   /** Number of claims without progress. 1 in normal operation. */
   readonly attempt: number;
-  /** Aborted when the run is cancelled or another worker owns it. */
+  /** Aborted when the run fails or is cancelled, or another worker owns it. */
   readonly signal: AbortSignal;
 
   /** Executes `body` and records its result. The only place for side effects. */

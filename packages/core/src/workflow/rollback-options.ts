@@ -13,4 +13,9 @@ export interface RollbackOptions<Value> {
   readonly timeout?: Duration;
   /** Whether an attempt that timed out is retried. Default: false; the rollback fails at once. */
   readonly retryOnTimeout?: boolean;
+  /**
+   * Whether it also undoes a body that was abandoned, or lost in a crash, when the run stopped. `info.finished` is false then, and the value
+   * is undefined. Costs a record before the body. Default: false.
+   */
+  readonly unfinished?: boolean;
 }

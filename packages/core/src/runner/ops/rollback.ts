@@ -18,6 +18,7 @@ export const ROLLBACK = kinds.either(
       retry: RETRY,
       timeout: kinds.duration,
       retryOnTimeout: kinds.flag,
+      unfinished: kinds.flag,
     }),
   ),
 );
@@ -29,7 +30,8 @@ export function resolveRollback(
   option: NonNullable<StepOptions<never>["rollback"]>,
   context: AsyncContext,
 ): StepRollback {
-  const { run, retry, timeout, retryOnTimeout = false } = typeof option === "function" ? { run: option } : option;
+  const options: RollbackOptions<never> = typeof option === "function" ? { run: option } : option;
+  const { run, retry, timeout, retryOnTimeout = false, unfinished = false } = options;
   const policy = retry === undefined ? branch.retry : resolveRetry(retry, DEFAULT_RETRY);
   return {
     run: run as StepRollback["run"],
@@ -38,6 +40,7 @@ export function resolveRollback(
     retryDelay: policy.delay,
     timeoutMs: timeout === undefined ? null : parseDuration(timeout, `timeout of the rollback of step ${step}`),
     retryOnTimeout,
+    unfinished,
     context,
   };
 }

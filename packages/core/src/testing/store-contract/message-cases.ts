@@ -251,6 +251,18 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
+    name: "a resume withdraws the requests to pause that the run has not received, and nothing else",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(post(cancel("r", "pause:1")), post(message("r", "m")), post(cancel("r", "stop")));
+      await t.applied(control("r", { state: { status: "paused", reason: null } }));
+      t.expect((await t.inbox("r")).map(({ id }) => id)).toEqual(["pause:1", "m", "stop"]);
+      await t.applied(control("r", { epoch: 2, state: { status: "resumed", at: T0 }, controlId: "resume" }));
+      t.expect((await t.inbox("r")).map(({ id }) => id)).toEqual(["m", "stop"]);
+      t.expect(await t.posted(cancel("r", "pause:1"))).toEqual({ kind: "duplicate" });
+    },
+  },
+  {
     name: "the end of a child wakes its parent only if the parent waits for children",
     run: async (t) => {
       await t.waiting("parent", { children: true });

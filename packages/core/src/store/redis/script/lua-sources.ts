@@ -462,8 +462,17 @@ local function suspend(h, state)
   if not h[OWNER] and is_working(h) then h[WAKE_AT] = now end
 end
 
+-- A resume withdraws the requests to pause that the run has not received.
+local function withdraw_pauses(h)
+  if h[INBOX_LAST] == 0 then return end
+  for _, e in ipairs(inbox.open(h[ID])) do
+    if e[2] == 'cancel' and string.sub(e[3], 1, 6) == 'pause:' then inbox.take(h[ID], e[1]) end
+  end
+end
+
 local function release(h, state)
   leave_topics(h)
+  if state.status ~= 'released' then withdraw_pauses(h) end
   if state.status == 'reopened' then
     h[ENDED_AT], h[UNDO], h[VERSION] = false, state.undo, state.version or h[VERSION]
   end
