@@ -1,4 +1,4 @@
-import type { Commit, Loaded, Run, Store, Transition } from "pawl";
+import type { Commit, Loaded, Reader, Run, Store, Transition } from "pawl";
 import { limitOf } from "./check-limits.ts";
 import { type ExpectedRun, hasEnded } from "./expected-run.ts";
 import { newExecution } from "./interpreter-frame.ts";
@@ -96,6 +96,12 @@ function sameOutcome(row: Run, outcome: string | null): boolean {
 
 type Append = Extract<Transition, { kind: "append" }>;
 
+function withoutRuns(reader: Reader): Reader {
+  return new Proxy(reader, {
+    get: (target, name) => (name === "get" ? async () => null : Reflect.get(target, name).bind(target)),
+  });
+}
+
 /** A store with ended runs as they were before their last transition. It collects transitions and applies none. */
 function replayStore(
   simulation: Simulation,
@@ -157,7 +163,8 @@ function replayStore(
     prune: async () => ({ runs: 0, entries: 0, expired: 0, letters: 0, done: true }),
     watch: () => noop,
     close: async () => noop(),
-    reader,
+    // A run that was reopened looks for ends of children that it has missed. The records of an ended run are complete.
+    reader: withoutRuns(reader),
   };
   return {
     store,
