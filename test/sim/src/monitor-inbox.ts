@@ -29,8 +29,11 @@ export class InboxMonitor {
         if (accepted) target?.posted.add(transition.post.id);
         if (answer.post?.kind === "delivered" && target !== undefined) this.#deliver(target, transition.post.id);
       }
-      if (transition.kind === "control" && answer?.kind === "applied" && !answer.again)
+      if (transition.kind === "control" && answer?.kind === "applied" && !answer.again) {
         this.#monitor.expectedRuns.get(transition.runId)?.delivered.clear();
+        // A resume withdraws requests to pause.
+        taken.set(transition.runId, taken.get(transition.runId) ?? new Set());
+      }
       if (transition.kind === "control" && transition.journal !== null && answer?.kind === "applied" && !answer.again) {
         const expectedRun = this.#monitor.expectedRuns.get(transition.runId);
         if (expectedRun !== undefined)
