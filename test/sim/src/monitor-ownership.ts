@@ -77,7 +77,7 @@ export class LeaseMonitor {
       const expectedRun = this.#monitor.expectedRuns.get(run.id);
       if (expectedRun !== undefined) expectedRun.claimsMost = Math.max(expectedRun.claimsMost, run.claims);
       this.#checkSuspect(run, expectedRun);
-      const free = old.owner === null && !hasEnded(old) && old.status !== "paused";
+      const free = old.owner === null && !hasEnded(old) && (old.status !== "paused" || isCancelled(expectedRun));
       if (!free)
         this.#monitor.violate(
           "I2",
@@ -132,4 +132,10 @@ export class LeaseMonitor {
     for (const [other, expiry] of this.#expiry) if (expiry <= now) this.#expiry.delete(other);
     this.#expiry.set(id, now + applied.leaseMs);
   }
+}
+
+/** A paused run is claimed to be cancelled. */
+function isCancelled(expectedRun: ExpectedRun | undefined): boolean {
+  const entries = [...(expectedRun?.inbox.values() ?? [])];
+  return entries.some(({ kind, id }) => kind === "cancel" && !id.startsWith("pause:"));
 }

@@ -1,4 +1,4 @@
-import { childEndId, type InboxEntry } from "../model/inbox.ts";
+import { childEndId, type InboxEntry, isPauseRequest } from "../model/inbox.ts";
 import { isTerminal } from "../model/run.ts";
 import type { MessagePost, Post, PostAnswer } from "../model/transition.ts";
 import { applyEvent } from "./apply-event.ts";
@@ -29,7 +29,7 @@ export function applyPost(batch: Batch, post: Post): PostAnswer {
       // A child that was reopened ends again.
       return postEntry(batch, post.to, childEntry(post), true);
     case "cancel":
-      return postEntry(batch, post.to, cancelEntry(post));
+      return postRequest(batch, post.to, cancelEntry(post));
     case "closeChildren":
       closeChildren(batch, post, cancelEntry({ ...post, id: `close:${post.of}` }));
       return QUEUED;
@@ -48,6 +48,12 @@ function postMessage(batch: Batch, post: MessagePost): PostAnswer {
     }
   }
   return answer;
+}
+
+/** A run that is paused already needs no request to pause. It would make the run claimable. */
+function postRequest(batch: Batch, to: string, request: Omit<InboxEntry, "n">): PostAnswer {
+  const isPaused = isPauseRequest(request) && batch.tables.runs.head(to)?.status === "paused";
+  return isPaused ? DUPLICATE : postEntry(batch, to, request);
 }
 
 /**

@@ -263,6 +263,15 @@ export const messageCases: readonly Case[] = [
     },
   },
   {
+    name: "a request to pause does not make a paused run ready",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(control("r", { state: { status: "paused", reason: null } }));
+      t.expect(await t.posted(cancel("r", "pause:1"))).toEqual({ kind: "duplicate" });
+      t.expect([await t.inboxIds("r"), await t.claimIds("v")]).toEqual([[], []]);
+    },
+  },
+  {
     name: "the end of a child wakes its parent only if the parent waits for children",
     run: async (t) => {
       await t.waiting("parent", { children: true });

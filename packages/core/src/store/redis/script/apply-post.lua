@@ -50,11 +50,15 @@ function deliver_entry(h, e, again)
   return completes and { 'delivered', 1 } or { 'queued' }
 end
 
+local function is_pause_request(kind, id) return kind == 'cancel' and string.sub(id, 1, 6) == 'pause:' end
+
 -- A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one. A child that was
 -- reopened ends again.
 local function post_entry(to, e)
   local h = runs.head(to)
   if not h then return { 'targetNotFound' } end
+  -- A run that is paused already needs no request to pause. It would make the run claimable.
+  if h[STATUS] == 'paused' and is_pause_request(e[1], e[2]) then return { 'duplicate' } end
   if not is_terminal(h[STATUS]) then return deliver_entry(h, e, e[1] == 'child') end
   if inbox.knows(to, e[1], e[2]) then return { 'duplicate' } end
   return { 'targetTerminated', h[STATUS] }

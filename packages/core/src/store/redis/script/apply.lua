@@ -29,7 +29,7 @@ end
 local function withdraw_pauses(h)
   if h[INBOX_LAST] == 0 then return end
   for _, e in ipairs(inbox.open(h[ID])) do
-    if e[2] == 'cancel' and string.sub(e[3], 1, 6) == 'pause:' then inbox.take(h[ID], e[1]) end
+    if is_pause_request(e[2], e[3]) then inbox.take(h[ID], e[1]) end
   end
 end
 
