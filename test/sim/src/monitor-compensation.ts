@@ -46,7 +46,11 @@ export function undoables(
     const location = undoablePlace(known, expectedRun, record);
     return location === null || undone.has(location) ? [] : [{ location, seq: record.seq }];
   });
-  return [...completed, ...unfinished(history).filter(({ location }) => !undone.has(location))];
+  // A child that is still open when the program is stopped ends after that.
+  const stoppedAt = history.find(({ kind }) => kind === "compensate")?.seq ?? Number.POSITIVE_INFINITY;
+  const endedBefore = completed.filter(({ seq }) => seq < stoppedAt);
+  const notEnded = unfinished(history).filter(({ location }) => !undone.has(location));
+  return [...endedBefore, ...notEnded, ...completed.slice(endedBefore.length)];
 }
 
 /** Steps whose start is recorded and whose end is not. */

@@ -152,13 +152,24 @@ export class InboxMonitor {
     expectedRun.lastReceived.set(key, entry.n);
   }
 
+  /** A child that was reopened ends again, and a parent that was reopened closes its children again. */
+  #endsAgain({ kind, id }: InboxEntry): boolean {
+    if (kind === "cancel" && id.startsWith("close:")) return this.#wasReopened(id.slice("close:".length));
+    return kind === "child" && this.#wasReopened(id.slice(id.lastIndexOf(":") + 1));
+  }
+
+  #wasReopened(runId: string): boolean {
+    const run = this.#monitor.expectedRuns.get(runId);
+    return run === undefined || run.reopened > 0;
+  }
+
   async #compare(expectedRun: ExpectedRun, taken: ReadonlySet<number>): Promise<void> {
     const stored = await this.#simulation.store.reader.inbox(expectedRun.id);
     const now = new Map(stored.map((entry) => [entry.n, entry]));
     for (const entry of stored) {
       if (expectedRun.inbox.has(entry.n)) continue;
       const key = entryKey(entry);
-      if (expectedRun.known.has(key) && !isLeftBehind(expectedRun, entry))
+      if (expectedRun.known.has(key) && !isLeftBehind(expectedRun, entry) && !this.#endsAgain(entry))
         this.#monitor.violate("I4", `run ${expectedRun.id} got ${key} twice`);
       expectedRun.known.set(key, entry.n);
       if (entry.kind === "event") this.#onlyOne(expectedRun, key);
