@@ -512,6 +512,41 @@ describe.each(TEST_STORES)("checkReplay, on the store $name", ({ create }) => {
     await expect(check({ sample: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
+  it("checkReplay rejects an empty list of workflows", async () => {
+    const cluster = await create(onTestFinished);
+    const check = checkReplay({ store: cluster.connect(), workflows: [], world: cluster.world });
+    await expect(check).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringContaining("workflows"),
+    });
+  });
+
+  it("checkReplay logs a warning when it checked no run", async () => {
+    const cluster = await create(onTestFinished);
+    const flow = workflow("flow", waits);
+    const lines: unknown[] = [];
+    const check = () =>
+      checkReplay({
+        store: cluster.connect(),
+        workflows: [flow],
+        world: cluster.world,
+        log: (...line) => void lines.push(line),
+      });
+    expect(await check()).toMatchObject({ ok: true, checked: 0, open: 0 });
+    const text = expect.stringContaining("checkReplay checked no run");
+    expect(lines).toEqual([["warn", text, { workflows: ["flow"], open: 0, unknown: {} }]]);
+    const engine = await cluster.engine({ workflows: [workflow("other", waits)] });
+    await engine.start(workflow("other", waits), undefined);
+    await cluster.world.settle();
+    await check();
+    expect(lines[1]).toEqual(["warn", text, { workflows: ["flow"], open: 1, unknown: { other: 1 } }]);
+    const known = await cluster.engine({ workflows: [flow] });
+    await known.start(flow, undefined);
+    await cluster.world.settle();
+    await check();
+    expect(lines).toHaveLength(2);
+  });
+
   it("checkReplay reports versions without code, and counts runs of other workflows", async () => {
     const cluster = await create(onTestFinished);
     const one = workflow("flow", { version: 1 }, waits);

@@ -5,6 +5,7 @@ import { kinds, optionTable, readOptions } from "../model/option-check.ts";
 import { type Codec, createCodec } from "../model/payload.ts";
 import type { Run, Status } from "../model/run.ts";
 import { ProgramRegistry } from "../runner/program-registry.ts";
+import { consoleLog, guardedLog } from "../runtime/log.ts";
 import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import { callStore, openStore } from "../store/open-store.ts";
 import type { Reader, Store } from "../store/store.ts";
@@ -16,8 +17,8 @@ const OPEN: readonly Status[] = ["pending", "running", "suspended", "paused", "c
 const PAGE_RUNS = 50;
 const FINDINGS_MAX = 1_000;
 
-export interface CheckReplayOptions extends Pick<EngineOptions, "codec" | "world"> {
-  /** The code to check. Runs of other workflows are counted, not checked. */
+export interface CheckReplayOptions extends Pick<EngineOptions, "codec" | "log" | "world"> {
+  /** The code to check, at least one workflow. Runs of other workflows are counted, not checked. */
   readonly workflows: NonNullable<EngineOptions["workflows"]>;
   /** Opened for the check, only read, and closed afterwards. */
   readonly store: Store;
@@ -36,9 +37,11 @@ export interface CheckReplayOptions extends Pick<EngineOptions, "codec" | "world
 }
 
 const OPTIONS = optionTable<CheckReplayOptions>("checkReplay", {
-  workflows: kinds.required(ENGINE_KINDS.workflows),
+  // Without workflows every store passes the check.
+  workflows: kinds.required(kinds.list(kinds.value, { min: 1 })),
   store: ENGINE_KINDS.store,
   codec: ENGINE_KINDS.codec,
+  log: ENGINE_KINDS.log,
   world: ENGINE_KINDS.world,
   keepOpen: kinds.flag,
   sample: { ...kinds.number(0, 1), allowed: "a number above 0 and at most 1", fits: isShare },
@@ -89,10 +92,19 @@ export async function checkReplay(given: CheckReplayOptions): Promise<ReplayRepo
   const { clock } = config.world;
   if (options.keepOpen !== true) await openStore(store, { now: () => clock.now(), every: () => () => undefined });
   try {
-    return await callStore(() => replayRuns(options, config, { sample, limit }));
+    const report = await callStore(() => replayRuns(options, config, { sample, limit }));
+    if (report.checked === 0) logUnchecked(options, report);
+    return report;
   } finally {
     if (options.keepOpen !== true) await store.close();
   }
+}
+
+/** A check of no run succeeds, and may be of the wrong store. */
+function logUnchecked({ workflows, log }: CheckReplayOptions, { open, unknown }: ReplayReport): void {
+  const cure = "check the address of the store, the names of the workflows and the sample";
+  const names = workflows.map(({ name }) => name);
+  guardedLog(log ?? consoleLog())("warn", `checkReplay checked no run; ${cure}`, { workflows: names, open, unknown });
 }
 
 async function replayRuns(
