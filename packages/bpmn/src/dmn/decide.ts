@@ -50,7 +50,7 @@ export function decideWith(
     types: itemTypes(model),
   });
   const value = decideValue(model, name, isContext(given) ? given : {}, run);
-  return { value: toJson(value), warnings: run.warnings, unresolved: [...run.unresolved] };
+  return { value: toJson(value), warnings: run.warnings, unresolved: run.unresolved };
 }
 
 /** `decide` with FEEL values. */

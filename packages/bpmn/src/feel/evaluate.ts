@@ -115,7 +115,7 @@ function dotted(name: string, scope: Scope, run: Evaluation): FeelValue {
   const [first = "", ...rest] = name.split(".");
   const value = rest.length === 0 ? undefined : lookUp(scope, first);
   if (value === undefined) {
-    run.unresolved.add(name);
+    run.missing(name);
     return run.warn(`variable ${name} not found`);
   }
   return rest.reduce<FeelValue>((found, part) => pathOf(found, part, run), value);
@@ -138,7 +138,7 @@ function called(
   if (builtin !== undefined && !isKind(variable ?? null, "function")) return callBuiltin(builtin, args, run);
   if (variable !== undefined) return callFunction(variable, args, run);
   const name = callee.kind === "name" ? callee.name : "";
-  run.unresolved.add(name);
+  run.missing(name);
   return run.warn(`function ${name} not found`);
 }
 

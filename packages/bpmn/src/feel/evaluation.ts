@@ -31,7 +31,7 @@ const WARNINGS_MAX = 20;
 export class Evaluation {
   readonly warnings: string[] = [];
   /** The names that no variable and no built-in function has. */
-  readonly unresolved = new Set<string>();
+  readonly unresolved: string[] = [];
   readonly types: NamedTypes;
   readonly world: FeelWorld;
   readonly #budget: FeelBudget;
@@ -65,6 +65,11 @@ export class Evaluation {
 
   leave(): void {
     this.#depth -= 1;
+  }
+
+  /** Records a name that nothing has. */
+  missing(name: string): void {
+    if (!this.unresolved.includes(name) && this.unresolved.length < WARNINGS_MAX) this.unresolved.push(name);
   }
 
   /** Records why a value is null and returns null. */

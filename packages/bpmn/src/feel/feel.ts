@@ -68,7 +68,7 @@ function readWith(text: string, variables: FeelContext): Node {
 
 function evaluationOf(options: FeelOptions): Evaluation {
   return new Evaluation({
-    budget: { ...FEEL_BUDGET, ...options.budget },
+    budget: options.budget === undefined ? FEEL_BUDGET : { ...FEEL_BUDGET, ...options.budget },
     world: options.world ?? {},
     types: () => undefined,
   });
