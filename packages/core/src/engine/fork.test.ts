@@ -74,7 +74,7 @@ describe.each(TEST_STORES)("fork, on the store $name", ({ create }) => {
     await cluster.world.settle();
     // The forks are replayed by another process.
     const heir = await cluster.takeOver(engine, { workflows: [draw] });
-    await heir.fork("f", "go", { id: "g" });
+    await heir.fork("f", null, { id: "g" });
     for (const id of ["f", "g", "z"]) await heir.send(id, "go", null);
     const [f, g, z] = (await Promise.all(["f", "g", "z"].map((id) => cluster.finish(heir.run<typeof first>(id))))) as [
       typeof first,
