@@ -10,7 +10,14 @@ export type { EngineEvent, EngineEventKind, EventOf } from "./engine/events.ts";
 export type { StartOptions } from "./engine/op-builders.ts";
 export type { CallerOp } from "./engine/op-check.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./engine/retention.ts";
-export type { RecordView, RunHandle, RunSummary, SinceSnapshot, WatchOptions } from "./engine/run-handle.ts";
+export type {
+  RecordView,
+  ResultOptions,
+  RunHandle,
+  RunSummary,
+  SinceSnapshot,
+  WatchOptions,
+} from "./engine/run-handle.ts";
 export type { RunQuery } from "./engine/run-query.ts";
 export type { WithinTx } from "./engine/within-transaction.ts";
 export { JoinError, RaceError } from "./model/branch-errors.ts";
@@ -32,7 +39,7 @@ export {
   readOptions,
 } from "./model/option-check.ts";
 export type { CodecHook, Reading } from "./model/payload.ts";
-export type { LimitName, PolicyOptions } from "./model/policy.ts";
+export type { CodeOptions, LimitName, PolicyOptions } from "./model/policy.ts";
 export type { JournalRecord, NewRecord, Outcome, RecordKind, Records, SeqRange } from "./model/record.ts";
 export type { PlainRetryOptions, RetryDelay, RetryOptions, RetryPolicy, ShouldRetry } from "./model/retry.ts";
 export { RetryAfterError } from "./model/retry-after-error.ts";
@@ -156,7 +163,16 @@ export type {
   WorkflowOptions,
 } from "./workflow/ctx.ts";
 export { type EventOptions, type MessageType, message, type TopicType, topic } from "./workflow/messages.ts";
-export type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "./workflow/program.ts";
+export type {
+  BrokenProgram,
+  Ending,
+  FinalEnding,
+  JournalAhead,
+  Program,
+  ProgramFactory,
+  ProgramHost,
+  ResumePoint,
+} from "./workflow/program.ts";
 export type { AcquireInfo, Resource, ResourceOptions, ResourceRequest } from "./workflow/resource-options.ts";
 export type { RollbackHandler, RollbackOptions } from "./workflow/rollback-options.ts";
 export {

@@ -47,6 +47,7 @@ const emitting = {
 };
 const store = ref("spare store", "store with a run", "closed store");
 const limits = { maxRunDuration: oneOf(duration, data(false)), maxSuspendDuration: duration, maxJournalRecords: count };
+const code = { codeErrors: data("pause", "fail"), revision: data("r1", "r2") };
 const engineOptions = {
   ...limits,
   workflows: ref("list of workflows"),
@@ -66,10 +67,12 @@ const engineOptions = {
   retention: options({ completed: duration, failed: duration, cancelled: duration, deadLetters: duration }),
   payloadBytesMax: data(1_000, 1_000_000),
   codec: ref("codec"),
+  acceptCodec: flag,
+  ...code,
   log: oneOf(callback, ref("callback that throws")),
   world: options({ clock: ref("clock"), random: ref("random") }),
 };
-const workflowOptions = options({ ...limits, input: schema, output: schema, retry, version: count });
+const workflowOptions = options({ ...limits, ...code, input: schema, output: schema, retry, version: count });
 const payload = data(null, "1", '{"a":1}', "not JSON");
 const post = {
   id: data("m-2"),
@@ -266,7 +269,7 @@ export const CORE_API: readonly ApiGroup[] = [
     target: "run handle",
     methods: {
       ...RUN_METHODS,
-      result: { args: [options({ timeout: duration, signal: anything })], waits: true },
+      result: { args: [options({ timeout: duration, signal: anything, waitWhilePaused: flag })], waits: true },
       status: call(),
       journal: call(),
       sinceSnapshot: call(),

@@ -21,6 +21,7 @@ export async function replayRuns(simulation: Simulation): Promise<void> {
     pawl,
     isChanged: (runId) => monitor.expectedRuns.get(runId)?.isChanged ?? true,
     programs: plan.programs,
+    bugs: plan.bugs,
     runIds: plan.runs.map((run) => run.id),
     begin: newExecution,
     undoes: noop,

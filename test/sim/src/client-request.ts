@@ -15,6 +15,8 @@ export const RETRIED_CODES: ReadonlySet<string> = new Set([
   "STORE_BUSY",
   "STORE_UNSUPPORTED",
   "ENGINE_STOPPED",
+  // Another engine may have the key.
+  "PAYLOAD_UNREADABLE",
 ]);
 
 /** Codes that are a final answer to a control or an operator action. */

@@ -58,6 +58,8 @@ export class Client {
     const { scheduler, monitor } = this.#simulation;
     for (const { row } of monitor.expectedRuns.values()) {
       if (this.#needed.has(row.id) || hasEnded(row)) continue;
+      // A run that the first code has paused resumes by itself when the code is changed.
+      if (row.status === "paused" && (row.outcome ?? "").includes('"CODE_ERROR"')) continue;
       if (row.status === "paused") this.#give(row.id, this.#control("resume", row.id));
       else if (row.status === "suspended") {
         for (const message of row.wait?.messages ?? [])

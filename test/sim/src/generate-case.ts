@@ -42,6 +42,8 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
     faultRates: { ...faultRates(chance), ...(kinds === "kernel" ? NO_LATER_FAULTS : laterFaults(seed)) },
     chaosMs,
     changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
+    bugs: kinds === "kernel" || poisoned ? [] : bugs(seed, made.list.length),
+    blind: kinds === "all" && !poisoned && new Chance(seed ^ BLIND_STREAM).roll(0.15),
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
     forced: null,
   };
@@ -156,6 +158,16 @@ function laterFaults(seed: number): LaterFaults {
     unusable: chance.roll(0.8) ? 0 : chance.pick([0.002, 0.01]),
     block: chance.roll(0.6) ? 0 : chance.pick([0.03, 0.15]),
   };
+}
+
+/** Mixed with the seed, so that the other parts of a case do not depend on the bugs and keys. */
+const BUG_STREAM = 0xb06;
+const BLIND_STREAM = 0xb11d;
+
+function bugs(seed: number, programs: number): readonly number[] {
+  const chance = new Chance(seed ^ BUG_STREAM);
+  if (!chance.roll(0.25)) return [];
+  return Array.from({ length: programs }, (_, index) => index).filter(() => chance.roll(0.6));
 }
 
 /** Each kind is off in half of the cases, so that faults cannot hide each other. */

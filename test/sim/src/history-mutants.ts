@@ -3,6 +3,35 @@ import type { EngineMutant } from "./engine-mutant.ts";
 /** Guards of compensation, operator actions, transactions, limits and retention. */
 export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
+    name: "a programming error makes the run fail",
+    file: "runner/code-ctx.js",
+    find: 'codeErrors === "pause" ? codeErrorIn(error) : null',
+    replace: "null",
+    breaks: "a mistake in the code ends and undoes no run",
+  },
+  {
+    name: "a payload that cannot be read makes the run fail",
+    file: "runner/session.js",
+    find: "this.#unreadable = error;",
+    replace: "this.#endAs({ status: 'failed', outcome: null, at: this.#state.pending.at }); return;",
+    breaks: "a missing key ends and undoes no run",
+  },
+  {
+    name: "an unreadable message is consumed",
+    file: "runner/session.js",
+    find: "const end = completionOfWait(codec, match.wait, match.entries);",
+    replace:
+      "for (const entry of match.entries) pending.consumeEntry(entry.n); const end = completionOfWait(codec, match.wait, match.entries);",
+    breaks: "I4 a message that cannot be read stays in the inbox",
+  },
+  {
+    name: "another revision of the code resumes no run",
+    file: "engine/code-error-resumes.js",
+    find: 'value?.code === "CODE_ERROR"',
+    replace: "false",
+    breaks: "I5 a run that a mistake has paused continues with other code",
+  },
+  {
     name: "the oldest step is rolled back first",
     file: "runner/undo-log.js",
     find: "return this.#entries?.pop() ?? null;",

@@ -46,6 +46,8 @@ export interface SimResource {
 export interface InterpreterHost {
   readonly pawl: Pawl;
   readonly programs: readonly Program[];
+  /** The programs whose unchanged code throws a programming error. */
+  readonly bugs: readonly number[];
   /** The ids of the case's runs, by index. */
   readonly runIds: readonly string[];
   begin(runId: string, generation: number, version: number): Execution;

@@ -18,6 +18,7 @@ export function interpreterWorkflow(
     const execution = host.begin(ctx.runId, input.g, version);
     const frame: Frame = { ctx, at: ROOT, host, execution, workflowOf, extras: [], list: runList };
     const values = await runList(frame, program.nodes);
+    if (host.bugs.includes(input.p) && !host.isChanged(ctx.runId)) throw new TypeError("a mistake in the first code");
     if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
     return { values, extras: frame.extras };
   });

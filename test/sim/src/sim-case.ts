@@ -133,6 +133,10 @@ export interface SimCase {
   readonly chaosMs: number;
   /** The time at which the workers' code is changed. 0 if they have the changed code from the start. */
   readonly changeAtMs: number;
+  /** The programs whose code throws a programming error at its end until it is changed. */
+  readonly bugs: readonly number[];
+  /** Whether workers with the first code lack a key of the codec, so that they cannot read some values. */
+  readonly blind: boolean;
   /** The number of workers that have only one version of the code. */
   readonly partial: number;
   /** The single fault of a sweep, at this store call, counted from 0. */

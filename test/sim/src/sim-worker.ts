@@ -1,4 +1,4 @@
-import type { Clock, Engine, EventLoop, Hint, Loaded, StepInfo } from "pawl";
+import type { Clock, CodecHook, Engine, EventLoop, Hint, Loaded, StepInfo } from "pawl";
 import { FaultyStore } from "./faulty-store.ts";
 import { type Execution, newExecution, type TransactionCall } from "./interpreter-frame.ts";
 import { GRACE_MS } from "./monitor-effects.ts";
@@ -7,6 +7,16 @@ import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 import { type SimWorkflows, simWorkflows } from "./workflows.ts";
 
 const RESOLVED = Promise.resolve();
+
+/** The share of the texts that need the second key is one of this number. */
+const SECRET_SHARE = 8;
+
+/** The text by which a store checks a codec needs no second key. */
+function isSecret(text: string): boolean {
+  let sum = 0;
+  for (let index = 0; index < text.length; index += 1) sum += text.charCodeAt(index);
+  return sum % SECRET_SHARE === 0 && !text.startsWith('{"pawl"');
+}
 
 /** One engine process, which can be killed and paused. */
 export class SimWorker implements SimProcess {
@@ -56,6 +66,7 @@ export class SimWorker implements SimProcess {
       pawl: simulation.pawl,
       isChanged: () => isChanged,
       programs: simulation.case.programs,
+      bugs: simulation.case.bugs,
       runIds: simulation.case.runs.map((run) => run.id),
       begin: (runId, generation, version) =>
         simulation.bodies.begin(this, newExecution(this.#executed(runId), generation, version)),
@@ -89,6 +100,8 @@ export class SimWorker implements SimProcess {
       poll: settings.pollMs,
       claimsMax: settings.claimsMax,
       grace: GRACE_MS,
+      ...(plan.blind ? { codec: this.#codec() } : {}),
+      revision: this.isChanged ? "changed" : "first",
       maxRunDuration: settings.maxRunDuration ?? false,
       maxSuspendDuration: settings.maxSuspendDuration ?? false,
       maxJournalRecords: settings.maxJournalRecords ?? false,
@@ -135,6 +148,19 @@ export class SimWorker implements SimProcess {
     return {
       now: () => scheduler.now + this.skewMs,
       wakeAt: (at, callback) => scheduler.at(at - this.skewMs, { actor: this, label: "timer", run: callback }),
+    };
+  }
+
+  /** Leaves texts as they are, but fails to read some of them without the key. */
+  #codec(): CodecHook {
+    const hasKey = this.isChanged || this.#isClient;
+    return {
+      name: "sim",
+      encode: (text) => text,
+      decode: (text) => {
+        if (!hasKey && isSecret(text)) throw new Error("key not found");
+        return text;
+      },
     };
   }
 

@@ -4,7 +4,7 @@ import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 const double = workflow("double", async (ctx, n: number) => ctx.step("double", () => n * 2));
-const failing = workflow("failing", async (): Promise<string> => {
+const failing = workflow("failing", { codeErrors: "fail" }, async (): Promise<string> => {
   throw Object.assign(new RangeError("out of range"), { code: "E_RANGE" });
 });
 const slow = workflow("slow", async (ctx) => {

@@ -145,7 +145,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
       },
       retry: { maxAttempts: 2, initialMs: 10 } as const,
     });
-    const trip = workflow("trip", async (ctx) => {
+    const trip = workflow("trip", { codeErrors: "fail" }, async (ctx) => {
       await ledger.step(ctx, "a");
       await ctx.step("b", () => ledger.did("b"), { rollback: failing("b") });
       await ledger.step(ctx, "c");

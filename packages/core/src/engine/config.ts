@@ -2,7 +2,15 @@ import { type Duration, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { kinds, type OptionKinds, openTable, optionTable, readOptions } from "../model/option-check.ts";
 import { type Codec, type CodecHook, createCodec } from "../model/payload.ts";
-import { NO_POLICY, POLICY_KINDS, type PolicyOptions, type RunPolicy, resolvePolicy } from "../model/policy.ts";
+import {
+  CODE_KINDS,
+  type CodeOptions,
+  NO_POLICY,
+  POLICY_KINDS,
+  type PolicyOptions,
+  type RunPolicy,
+  resolvePolicy,
+} from "../model/policy.ts";
 import { PLAIN_RETRY, type PlainRetryOptions, type ResolvedRetry, resolveRetry } from "../model/retry.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
@@ -18,7 +26,7 @@ import type { AnyWorkflow } from "../workflow/ctx.ts";
 import { checkWorkflow } from "../workflow/workflow.ts";
 import { RETENTION, type RetentionOptions, resolveRetention } from "./retention.ts";
 
-export interface EngineOptions extends PolicyOptions {
+export interface EngineOptions extends PolicyOptions, CodeOptions {
   readonly store: Store;
   /** Workflows this engine executes, in every version that has open runs. Default: none; the engine is a client. */
   readonly workflows?: readonly AnyWorkflow[];
@@ -104,6 +112,9 @@ export interface EngineConfig {
   readonly eventRetentionMs: number;
   readonly retention: Retention;
   readonly policy: RunPolicy;
+  readonly codeErrors: "pause" | "fail";
+  /** Null if the application names none. */
+  readonly revision: string | null;
   readonly payloadBytesMax: number;
   readonly codec: CodecHook | null;
   readonly acceptCodec: boolean;
@@ -171,6 +182,7 @@ export const ENGINE_KINDS = {
   log: kinds.callback,
   world: kinds.options(WORLD),
   ...POLICY_KINDS,
+  ...CODE_KINDS,
 } as const satisfies OptionKinds<EngineOptions>;
 
 const ENGINE_OPTIONS = optionTable<EngineOptions>("createEngine", ENGINE_KINDS);
@@ -200,6 +212,8 @@ export function resolveConfig(given: EngineOptions): EngineConfig {
     pendingMax: options.maxPendingEventsPerType ?? 10_000,
     eventRetentionMs,
     policy: resolvePolicy(options, NO_POLICY),
+    codeErrors: options.codeErrors ?? "pause",
+    revision: options.revision ?? null,
     retention: resolveRetention(options.retention ?? {}, eventRetentionMs),
     payloadBytesMax: options.payloadBytesMax ?? 2 * 1024 * 1024,
     codec: options.codec ?? null,

@@ -100,7 +100,7 @@ describe.each(TEST_STORES)("start, on the store $name", ({ create }) => {
 describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
   it("engine.get returns a run with decoded values, or null if it does not exist", async () => {
     const cluster = await create(onTestFinished);
-    const failing = workflow("failing", async () => {
+    const failing = workflow("failing", { codeErrors: "fail" }, async () => {
       throw new TypeError("no");
     });
     const engine = await cluster.engine({ workflows: [echo, failing] });

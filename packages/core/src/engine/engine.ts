@@ -25,6 +25,7 @@ import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "../workflow/
 import type { MessageType, TopicType } from "../workflow/messages.ts";
 import { checkDeclaration, checkWorkflow } from "../workflow/workflow.ts";
 import { checkNode } from "./check-node.ts";
+import { CodeErrorResumes } from "./code-error-resumes.ts";
 import { checkCodec } from "./codec-check.ts";
 import { addWorkflow, codecOf, type EngineConfig, type EngineOptions, resolveConfig } from "./config.ts";
 import { DeadLetters } from "./dead-letters.ts";
@@ -76,6 +77,7 @@ export class Engine {
   readonly #runs: Runs;
   readonly #controls: Controls;
   readonly #history: History;
+  readonly #codeErrorResumes: CodeErrorResumes;
   readonly #opKind: OptionKind<CallerOp>;
   #opened: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
@@ -109,6 +111,7 @@ export class Engine {
     const parts: ControlParts = { ...made, submit: (op) => this.#submitOp(op) };
     this.#controls = new Controls(parts);
     this.#history = new History(parts);
+    this.#codeErrorResumes = new CodeErrorResumes(parts);
     this.deadLetters = new DeadLetters(parts);
     this.documents = new Documents(parts);
     this.#opKind = opKind(this.#codec, config.payloadBytesMax);
@@ -131,14 +134,16 @@ export class Engine {
     await checkCodec({ store: this.#config.store, withRetry: (call) => this.#worker.withRetry(call), hook, accept });
     await this.#worker.start();
     this.#runs.watch();
+    for (const workflow of this.#config.workflows.values()) this.#codeErrorResumes.add(workflow);
   }
 
   /** Adds a workflow to this worker. Changes nothing if its name and version are already registered. */
   async register(workflow: AnyWorkflow): Promise<void> {
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
     const checked = checkWorkflow(workflow);
-    addWorkflow(this.#config.workflows, checked);
+    const isNew = addWorkflow(this.#config.workflows, checked);
     await callStore(() => this.#worker.register(checked));
+    if (isNew) this.#codeErrorResumes.add(checked);
   }
 
   /** Starts a run. Resolves when the run is durable. A workflow whose input may be undefined can be started without one. */
@@ -384,6 +389,7 @@ export class Engine {
   }
 
   async #stop(drainMs: number): Promise<void> {
+    this.#codeErrorResumes.close();
     await this.#worker.stop(drainMs);
     const message = "the engine was shut down before the run ended; the run continues on the next worker";
     this.#runs.close(new PawlError("ENGINE_STOPPED", message));

@@ -53,7 +53,7 @@ describe.each(TEST_STORES)("engine events, on the store $name", ({ create, stays
 
   it("claims, failures, continuations, pauses, resumes and cancels emit events", async () => {
     const cluster = await create(onTestFinished);
-    const failing = workflow("failing", async () => {
+    const failing = workflow("failing", { codeErrors: "fail" }, async () => {
       throw new TypeError("no");
     });
     const again = workflow(

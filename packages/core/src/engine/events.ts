@@ -177,9 +177,10 @@ export class EventPublisher {
   readonly #hub: EventHub;
   readonly #codec: Codec;
   readonly #log: Log;
-  readonly #onEnd: (runId: string, end: RunEnd) => void;
+  /** Null means that the run is paused. */
+  readonly #onEnd: (runId: string, end: RunEnd | null) => void;
 
-  constructor(hub: EventHub, codec: Codec, log: Log, onEnd: (runId: string, end: RunEnd) => void) {
+  constructor(hub: EventHub, codec: Codec, log: Log, onEnd: (runId: string, end: RunEnd | null) => void) {
     this.#hub = hub;
     this.#codec = codec;
     this.#log = log;
@@ -221,6 +222,7 @@ export class EventPublisher {
   }
 
   paused(run: RunName, reason: Payload): void {
+    this.#onEnd(run.id, null);
     if (this.#hub.hasListener("run.paused")) this.#hub.emit(statusEvent(run, "paused", this.#errorOf(reason)));
   }
 

@@ -43,7 +43,7 @@ export function opKind(codec: Codec, bytesMax: number): OptionKind<CallerOp> {
     cancel: stop,
     terminate: stop,
     pause: stop,
-    resume: control,
+    resume: { ...control, epoch: kinds.optional(kinds.integer(0)) as OptionKind<number> },
     letter: { letterId: LETTER_ID, post: kinds.nullable(kinds.union<MessagePost | EventPost>({ message, event })) },
   });
 }

@@ -102,7 +102,7 @@ describe.each(TEST_STORES)("values, on the store $name", ({ create }) => {
 
   it("every thrown value is stored: errors with cause and code, other values, and huge messages truncated", async () => {
     const cluster = await create(onTestFinished);
-    const throws = workflow("throws", async (_, which: string): Promise<void> => {
+    const throws = workflow("throws", { codeErrors: "fail" }, async (_, which: string): Promise<void> => {
       if (which === "text") await Promise.reject("just text");
       if (which === "nothing") await Promise.reject(undefined);
       if (which === "huge") throw new Error("y".repeat(50_000));

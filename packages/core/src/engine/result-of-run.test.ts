@@ -32,7 +32,7 @@ describe.each(TEST_STORES)("ctx.result, on the store $name", ({ create }) => {
 
   it("the wait rejects if the run failed, was cancelled, is missing, or is the waiting run itself", async () => {
     const cluster = await create(onTestFinished);
-    const fails = workflow("fails", async () => {
+    const fails = workflow("fails", { codeErrors: "fail" }, async () => {
       throw Object.assign(new RangeError("too far"), { code: "E_RANGE" });
     });
     const asks = workflow("asks", async (ctx, ids: readonly string[]) => {

@@ -31,7 +31,7 @@ describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const code = (isFixed: boolean) =>
-      workflow("order", async (ctx) => {
+      workflow("order", { codeErrors: "fail" }, async (ctx) => {
         await ctx.step("reserve", () => ran.push("reserve"));
         if (!isFixed) throw new TypeError("a mistake");
         return "done";

@@ -24,14 +24,20 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ResultOptions extends CallLimits {
+  /** Whether to wait for the end of a run that has paused itself. False rejects with `RUN_PAUSED`. Default false. */
+  readonly waitWhilePaused?: boolean;
+}
+
 /** Refers to one run by its id. */
 export interface RunHandle<Output = unknown> {
   readonly id: string;
   /**
    * Resolves with the output. Rejects with `RUN_FAILED` or `RUN_CANCELLED`, with the failure as `cause`, and with `RESULT_TIMEOUT` if the
-   * run has not ended within `timeout`. The run continues.
+   * run has not ended within `timeout`. The run continues. Rejects with `RUN_PAUSED` if the run has paused itself: its code threw a
+   * programming error or diverged, or a payload cannot be read. A pause by an operator keeps it waiting.
    */
-  result(options?: CallLimits): Promise<Output>;
+  result(options?: ResultOptions): Promise<Output>;
   status(): Promise<Status>;
   send<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome>;
   /** False if the run had ended or was compensating already. */
@@ -54,7 +60,7 @@ export interface RunHandle<Output = unknown> {
 
 /** The implementation behind the methods of a handle. */
 export interface RunCalls {
-  readonly result: (runId: string, options?: CallLimits) => Promise<unknown>;
+  readonly result: (runId: string, options?: ResultOptions) => Promise<unknown>;
   readonly status: (runId: string) => Promise<Status>;
   readonly send: <Value>(
     runId: string,
@@ -83,7 +89,7 @@ export class Handle<Output> implements RunHandle<Output> {
     this.#calls = calls;
   }
 
-  result(options?: CallLimits): Promise<Output> {
+  result(options?: ResultOptions): Promise<Output> {
     return this.#calls.result(this.id, options) as Promise<Output>;
   }
 

@@ -2,7 +2,7 @@ import { type Duration, durationText, parseDuration } from "../model/duration.ts
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
 import { guardArguments, kinds, optionTable, PAGE_KINDS, readOptions } from "../model/option-check.ts";
-import type { Codec } from "../model/payload.ts";
+import { type Codec, readingOf } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { rollbackFailures } from "../model/rollback-failure.ts";
 import { isTerminal, type Run, STATUSES } from "../model/run.ts";
@@ -16,6 +16,7 @@ import type { EventHub, RunEnd } from "./events.ts";
 import {
   Handle,
   type RecordView,
+  type ResultOptions,
   type RunCalls,
   type RunHandle,
   type RunSummary,
@@ -63,8 +64,13 @@ const LIST_QUERY = optionTable<RunQuery>("list", {
   endedBefore: kinds.time,
 });
 
-const RESULT_OPTIONS = optionTable<CallLimits>("result", { timeout: kinds.period, signal: kinds.signal });
+const RESULT_OPTIONS = optionTable<ResultOptions>("result", {
+  timeout: kinds.period,
+  signal: kinds.signal,
+  waitWhilePaused: kinds.flag,
+});
 const WATCH_OPTIONS = optionTable<WatchOptions>("watch", { after: kinds.integer(0), signal: kinds.signal });
+const NO_OPTIONS: ResultOptions = {};
 
 /** Handles, reads of runs, and waiters for the ends of runs, in this process or in another. */
 export class Runs {
@@ -134,8 +140,8 @@ export class Runs {
     for (const abort of this.#aborts) abort();
   }
 
-  /** This process committed the end of a run. */
-  ended(runId: string, end: RunEnd): void {
+  /** This process committed the end of a run, or a pause, which is null: then waiters read whether the run has paused itself. */
+  ended(runId: string, end: RunEnd | null): void {
     this.#started.delete(runId);
     const waiters = this.#waiters.get(runId);
     if (waiters === undefined) return;
@@ -189,11 +195,11 @@ export class Runs {
     });
   }
 
-  async #limitedResult(runId: string, given: CallLimits): Promise<unknown> {
-    const limits = readOptions(RESULT_OPTIONS, given);
-    const limit = this.#limit(limits, () => resultTimeout(runId, limits.timeout));
+  async #limitedResult(runId: string, given: ResultOptions): Promise<unknown> {
+    const options = readOptions(RESULT_OPTIONS, given);
+    const limit = this.#limit(options, () => resultTimeout(runId, options.timeout));
     try {
-      return await this.#readResult(runId, limit);
+      return await this.#readResult(runId, options, limit);
     } finally {
       limit.end();
     }
@@ -203,12 +209,18 @@ export class Runs {
     return guardArguments("signal", () => new CallLimit(this.#parts.clock, limits, createTimeoutError));
   }
 
-  async #readResult(runId: string, limit?: CallLimit): Promise<unknown> {
+  async #readResult(
+    runId: string,
+    { waitWhilePaused = false }: ResultOptions = NO_OPTIONS,
+    limit?: CallLimit,
+  ): Promise<unknown> {
     for (;;) {
       limit?.throwIfStopped();
       const localEnd = this.#nextEnd(runId, limit);
       const isOpen = this.#started.delete(runId) || this.#parts.isLocal(runId);
       const run = isOpen ? null : await this.#existingUnlessStopped(runId, limit);
+      const pause = run === null || waitWhilePaused ? null : pauseByItself(this.#parts.codec, run);
+      if (pause !== null) throw pause;
       const end =
         run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await localEnd;
       if (end !== null) return this.#output(runId, end);
@@ -451,6 +463,24 @@ function resultTimeout(runId: string, timeout: Duration | undefined): PawlError 
 
 export function runNotFound(runId: string): PawlError {
   return new PawlError("RUN_NOT_FOUND", `run ${runId} not found; check the id, or whether retention has removed it`);
+}
+
+/** The codes with which a run pauses itself. */
+const OWN_PAUSES: ReadonlySet<unknown> = new Set(["CODE_ERROR", "HISTORY_DIVERGED", "PAYLOAD_UNREADABLE"]);
+
+/** Whether this reason of a pause is of the run itself, not of an operator. */
+export function isOwnPause(reason: Error | null): reason is Error {
+  return reason !== null && OWN_PAUSES.has((reason as { readonly code?: unknown }).code);
+}
+
+/** The error for callers that wait for a run that has paused itself. Null if the run is not paused, or an operator has paused it. */
+function pauseByItself(codec: Codec, { id, status, outcome }: Run): PawlError | null {
+  if (status !== "paused") return null;
+  const { value, unreadable } = readingOf<Failure>(codec, outcome, `the reason of the pause of run ${id}`);
+  const cause = unreadable ?? (value === undefined ? null : toError(value));
+  if (!isOwnPause(cause)) return null;
+  const message = cause.message.startsWith(`run ${id} `) ? cause.message : `run ${id} is paused: ${cause.message}`;
+  return new PawlError("RUN_PAUSED", message, { cause });
 }
 
 /** The runs that a hint names. Null means any run: the store does not name ended runs. */

@@ -41,8 +41,9 @@ export const ERRORS = {
   },
   RUN_PAUSED: {
     status: 409,
-    means: "The operation needs a run that is not paused.",
-    fix: "Resume the run first.",
+    means:
+      "`result()` was called on a run that has paused itself, and `cause` says why; or the reason that an operator paused a run.",
+    fix: "Remove the cause, then resume the run. `result({ waitWhilePaused: true })` waits for that.",
   },
   RUN_NOT_PAUSED: {
     status: 409,
@@ -120,6 +121,12 @@ export const ERRORS = {
     means:
       "`ctx` was used inside the body of a step, a transaction or a rollback. Replay executes no bodies, so it would miss the operation.",
     fix: "Call `ctx` in the workflow function, before or after the step. The message contains the step and the operation.",
+  },
+  CODE_ERROR: {
+    status: 409,
+    means:
+      "The code of a workflow threw a programming error, such as a TypeError, outside a step body. The run is paused and nothing is undone.",
+    fix: 'Deploy fixed code, then resume the run. With another `revision` it resumes by itself. `codeErrors: "fail"` makes such a run fail.',
   },
   RUN_DURATION_EXCEEDED: {
     status: 422,

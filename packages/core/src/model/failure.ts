@@ -174,9 +174,17 @@ const NATIVE: ReadonlyMap<string, ErrorConstructor> = new Map<string, ErrorConst
   ["URIError", URIError],
 ]);
 
+const recorded = new WeakSet<object>();
+
+/** Whether the error was created from a failure. */
+export function isRecordedError(error: object): boolean {
+  return recorded.has(error);
+}
+
 /** Creates an error with all fields of the failure, including the original stack. */
 export function toError(failure: Failure): Error {
   const error = createError(failure);
+  recorded.add(error);
   const { name, code, stack, details = {}, attempts } = failure;
   if (error.name !== name) hide(error, "name", name);
   hide(error, "stack", stack);

@@ -60,7 +60,8 @@ export type Op =
   /** Ends a run as cancelled at once: nothing is rolled back. */
   | ({ readonly kind: "terminate" } & StopFields)
   | ({ readonly kind: "pause" } & StopFields)
-  | { readonly kind: "resume"; readonly runId: string; readonly opId: string }
+  /** With an epoch, a run that has changed its owner since it was read is not resumed. */
+  | { readonly kind: "resume"; readonly runId: string; readonly opId: string; readonly epoch?: number }
   /** Takes a run from its owner and prevents claims of it for `forMs`. */
   | { readonly kind: "hold"; readonly runId: string; readonly opId: string; readonly forMs: number }
   | {

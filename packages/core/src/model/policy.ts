@@ -11,6 +11,23 @@ export interface PolicyOptions {
   readonly maxJournalRecords?: number | false;
 }
 
+/** What happens when workflow code throws a programming error. */
+export interface CodeOptions {
+  /**
+   * Whether a `TypeError`, `ReferenceError`, `RangeError`, `SyntaxError` or `AssertionError` that workflow code throws outside a step body
+   * pauses the run with `CODE_ERROR`, or makes it fail. Default `pause`.
+   */
+  readonly codeErrors?: "pause" | "fail";
+  /** Names the state of the code, such as a commit of its repository. A run that another revision paused with `CODE_ERROR` resumes by itself. */
+  readonly revision?: string;
+}
+
+/** The kinds of these options, for each table that has them. */
+export const CODE_KINDS = {
+  codeErrors: kinds.oneOf("pause", "fail"),
+  revision: kinds.name,
+} as const satisfies OptionKinds<CodeOptions>;
+
 export const LIMITS = ["maxRunDuration", "maxSuspendDuration", "maxJournalRecords"] as const;
 export type LimitName = (typeof LIMITS)[number];
 

@@ -69,6 +69,7 @@ function whyOf(facts: Facts, errorOf: (record: JournalRecord) => Error): Why {
   }
   if (run.status === "paused") {
     if (error !== null && code === "HISTORY_DIVERGED") return { kind: "diverged", error };
+    if (error !== null && code === "CODE_ERROR") return { kind: "codeError", error };
     return error !== null && code === "PAYLOAD_UNREADABLE" ? { kind: "unreadable", error } : { kind: "paused", error };
   }
   const dueAt = run.wakeAt !== null && run.wakeAt <= now ? run.wakeAt : null;
@@ -117,6 +118,7 @@ function sinceOf(run: Run, why: Why): number | null {
     case "working":
     case "paused":
     case "diverged":
+    case "codeError":
     case "unreadable":
       return null;
   }
@@ -188,6 +190,7 @@ function predicate(explanation: Unworded): string {
       return `${ended}${elapsed(explanation, "ago")}${reason(runId, why.error)}`;
     }
     case "diverged":
+    case "codeError":
       return withoutRun(runId, why.error.message);
     case "unreadable":
       // The error of a run that this reader's codec cannot explain does not start with the run.
@@ -309,6 +312,8 @@ export type Why =
   | { readonly kind: "poisoned"; readonly error: Error }
   /** The code does not match the journal. Deploy compatible code and resume the run. */
   | { readonly kind: "diverged"; readonly error: Error }
+  /** The code threw a programming error. Deploy fixed code and resume the run. */
+  | { readonly kind: "codeError"; readonly error: Error }
   /** The run was paused because a payload cannot be read, or the reason of its pause cannot be read. Start a worker with the codec that wrote it. */
   | { readonly kind: "unreadable"; readonly error: Error }
   | { readonly kind: "paused"; readonly error: Error | null }

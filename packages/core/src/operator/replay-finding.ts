@@ -20,8 +20,9 @@ export interface ReplayFinding {
    * - `standstill`: the code has not ended and requests nothing.
    * - `version`: no given workflow has this name and version.
    * - `unreadable`: the input or a record cannot be decoded.
+   * - `codeError`: the code throws a programming error. The run would be paused with `CODE_ERROR`.
    */
-  readonly kind: "record" | "wait" | "standstill" | "version" | "unreadable";
+  readonly kind: "record" | "wait" | "standstill" | "version" | "unreadable" | "codeError";
   /** Empty if the finding concerns the run as a whole. */
   readonly location: string;
   /** The seq of the record. Null if the finding does not concern a record. */
@@ -76,6 +77,12 @@ function mismatchOf(run: Run, result: DryRunResult): Mismatch | null {
       return { kind: "record", ...result.divergence };
     case "compensating":
       return null;
+    case "broken": {
+      const [wait] = run.wait?.open ?? [];
+      const recorded = wait === undefined ? "the end of the journal" : described(wait);
+      const requested = failing(result.error.cause ?? result.error);
+      return { kind: "codeError", location: wait?.location ?? "", seq: null, recorded, requested };
+    }
     case "ended":
       return missingWait(run, new Map(), result.ending.kind === "failed" ? failing(result.ending.error) : "its end");
     case "open": {

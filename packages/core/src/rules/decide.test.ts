@@ -322,6 +322,13 @@ describe("controls", () => {
     else expect(decision).toEqual(decide(view(status, { parent }), pause, NOW));
   });
 
+  it("a resume with an epoch is refused when the run has another epoch", () => {
+    const { epoch } = view("paused");
+    const refused = { kind: "outcome", outcome: { kind: "refused", status: "paused" } };
+    expect(decide(view("paused"), { ...resume, epoch: epoch + 1 }, NOW)).toEqual(refused);
+    expect(decide(view("paused"), { ...resume, epoch }, NOW)).toMatchObject({ kind: "transition" });
+  });
+
   it.each(OPEN)("a resume resumes only a paused run: %s", (status) => {
     const state = { status: "resumed", at: NOW };
     const transition = {

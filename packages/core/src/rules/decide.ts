@@ -29,7 +29,7 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
         ? answer({ kind: "done" })
         : control(view, op, { status: "paused", reason: op.reason });
     case "resume":
-      return view !== null && !isTerminal(view.status) && view.status !== "paused"
+      return view !== null && !isTerminal(view.status) && (view.status !== "paused" || isOutdated(view, op))
         ? answer({ kind: "refused", status: view.status })
         : control(view, op, { status: "resumed", at: now });
     case "fail":
@@ -130,6 +130,10 @@ function control(
     journal: null,
     controlId: op.opId,
   });
+}
+
+function isOutdated(view: RunView, { epoch = view.epoch }: Extract<Op, { kind: "resume" }>): boolean {
+  return view.epoch !== epoch;
 }
 
 /** A decision based on a read holds only for the epoch that was read. If the epoch has changed, the run is read again. */

@@ -1,3 +1,4 @@
+import { codeError, codeErrorIn } from "../model/code-error.ts";
 import type { Duration } from "../model/duration.ts";
 import { hash32, hash128 } from "../model/hash.ts";
 import { scopeAt } from "../model/location.ts";
@@ -288,12 +289,22 @@ class CodeProgram implements Program {
       cancellation: null,
       createCtx: (branch) => new CodeCtx(branch),
     });
-    runCode(this.#host, this.#workflow, ctx, input);
+    const { codeErrors, revision } = this.#settings;
+    runCode(this.#host, this.#workflow, ctx, { input, codeErrors, revision });
   }
 }
 
-function runCode(host: ProgramHost, workflow: AnyWorkflow, ctx: Ctx, input: unknown): void {
-  const failed = (error: unknown): void => host.finish({ kind: "failed", error });
+interface CodeCall extends Pick<ProgramSettings, "codeErrors" | "revision"> {
+  readonly input: unknown;
+}
+
+function runCode(host: ProgramHost, workflow: AnyWorkflow, ctx: Ctx, { input, ...settings }: CodeCall): void {
+  const { codeErrors = settings.codeErrors, revision = settings.revision } = workflow.options;
+  const failed = (error: unknown): void => {
+    const cause = codeErrors === "pause" ? codeErrorIn(error) : null;
+    if (cause === null) host.finish({ kind: "failed", error });
+    else host.finish({ kind: "broken", error: codeError(host.run, cause, revision) });
+  };
   const completed = (value: unknown): void => {
     try {
       const { output: schema } = workflow.options;

@@ -3,7 +3,7 @@ import { factsOf } from "../model/run.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Random } from "../runtime/random.ts";
 import type { Loaded } from "../store/store.ts";
-import type { Ending, ProgramFactory } from "../workflow/program.ts";
+import type { BrokenProgram, FinalEnding, ProgramFactory } from "../workflow/program.ts";
 import type { OpenCommandView } from "./open-commands.ts";
 import { ProgramDriver } from "./program-driver.ts";
 import { type Divergence, divergenceOf } from "./replay.ts";
@@ -16,7 +16,8 @@ export type DryRunResult =
   | { readonly kind: "diverged"; readonly divergence: Divergence }
   /** All records were delivered; these commands are open. */
   | { readonly kind: "open"; readonly open: OpenCommandView }
-  | { readonly kind: "ended"; readonly ending: Ending }
+  | { readonly kind: "ended"; readonly ending: FinalEnding }
+  | BrokenProgram
   /** The program is being compensated. */
   | { readonly kind: "compensating" };
 
@@ -104,6 +105,8 @@ function step(driver: ProgramDriver, open: OpenCommandView, stepsLeft: number): 
     }
     case "ended":
       return result.ending.kind === "compensated" ? { kind: "compensating" } : { kind: "ended", ending: result.ending };
+    case "broken":
+      return result;
     case "stopping":
     case "idle":
       return driver.isCompensating ? { kind: "compensating" } : { kind: "open", open };

@@ -6,7 +6,15 @@ import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes, Post } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command, Completion, MarkCommand, PostCommand, StepCommand } from "../workflow/command.ts";
-import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
+import type {
+  BrokenProgram,
+  Ending,
+  FinalEnding,
+  JournalAhead,
+  ProgramFactory,
+  ProgramHost,
+  ResumePoint,
+} from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource-options.ts";
 import { type Compensated, Compensation } from "./compensation.ts";
 import type { CommandEnd, Completed } from "./completions.ts";
@@ -297,9 +305,10 @@ export class ProgramDriver implements ProgramHost {
     return next === null ? IDLE : this.#deliver(next);
   }
 
-  /** Of the commands that an ended program left behind, its posts take effect, and its steps unless it failed. */
+  /** Of the commands that an ended program left behind, its posts take effect, and its steps unless it failed. A broken program issues them again. */
   #execute(fresh: readonly Command[]): void {
     this.#fresh = null;
+    if (this.#broken !== null) return;
     const isOpen = this.#compensation !== null || (this.#ending === null && this.#cancel === null);
     const isReturned = this.#cancel === null && this.#ending?.kind !== "failed";
     const takesEffect = ({ kind }: Command): boolean => isOpen || kind === "post" || (kind === "step" && isReturned);
@@ -313,11 +322,14 @@ export class ProgramDriver implements ProgramHost {
       return ending === null ? null : { kind: "ended", ending };
     }
     if (this.#ending === null && this.#cancel === null) return null;
+    const requested = this.#ending?.kind === "broken" ? null : this.#ending;
+    // A cancel goes first: it needs no more code than the rollbacks.
+    if (this.#broken !== null && this.#cancel === null) return this.#broken;
     takeRemaining(this.#state);
-    const isReturned = this.#cancel === null && this.#ending?.kind !== "failed";
+    const isReturned = this.#cancel === null && requested?.kind !== "failed";
     if (isReturned && this.#finishSteps()) return IDLE;
     if (!isReturned && this.#state.steps.attempting && !this.#isGraceOver) return this.#stopSteps();
-    const ending = this.#ending?.kind !== "failed" && this.#cancel !== null ? null : this.#ending;
+    const ending = requested?.kind !== "failed" && this.#cancel !== null ? null : requested;
     const end = endOrCompensate(this.#state, this.runId, ending, this.#cancel);
     return end?.kind === "stop" ? this.#stop(end.stop, true) : end;
   }
@@ -383,6 +395,10 @@ export class ProgramDriver implements ProgramHost {
     else this.#fresh.push(fresh);
   }
 
+  get #broken(): BrokenProgram | null {
+    return this.#compensation === null && this.#ending?.kind === "broken" ? this.#ending : null;
+  }
+
   get #hasEnded(): boolean {
     return this.#ending !== null || this.#compensation !== null;
   }
@@ -393,7 +409,9 @@ export class ProgramDriver implements ProgramHost {
     const next = replayNext(this.runId, this.#cursor, this.#state, hasEnded);
     if (next === null) return this.step();
     if (next.kind === "stop") return this.#stop(next.stop, false);
-    return next.kind === "diverged" ? next : this.#deliver(next);
+    // The rest of the journal is of code without the mistake.
+    if (next.kind === "diverged") return this.#broken ?? next;
+    return this.#deliver(next);
   }
 
   #deliver({ command, completion, seq, at }: Completed): DriveResult {
@@ -439,14 +457,16 @@ interface ProgramDriverParts {
  * - `stopping`: the run has failed or is cancelled. The running steps must be asked to end.
  * - `stopped`: the program is compensated from here on. `isFresh`: that is not in the journal yet.
  * - `diverged`: the program requested something that its journal does not have.
+ * - `broken`: the program has a mistake. It is returned again for as long as the program is driven.
  * - `idle`: there is nothing to deliver.
  */
 type DriveResult =
   | { readonly kind: "delivered" }
-  | { readonly kind: "ended"; readonly ending: Ending | Compensated }
+  | { readonly kind: "ended"; readonly ending: FinalEnding | Compensated }
   | { readonly kind: "stopping" }
   | { readonly kind: "stopped"; readonly isFresh: boolean }
   | Diverged
+  | BrokenProgram
   | { readonly kind: "idle" };
 
 /** The number of steps that a log line names. */
@@ -486,7 +506,7 @@ function takeRemaining({ completions, undo, open }: SessionState): void {
 function endOrCompensate(
   { undo, children, codec, pending }: SessionState,
   runId: string,
-  requested: Ending | null,
+  requested: FinalEnding | null,
   cancel: Pick<InboxEntry, "n" | "value"> | null,
 ): Extract<DriveResult, { kind: "ended" }> | { readonly kind: "stop"; readonly stop: Stop } | null {
   if (requested === null) {

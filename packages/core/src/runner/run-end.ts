@@ -4,7 +4,7 @@ import { type Codec, isUnreadable } from "../model/payload.ts";
 import { withRollbackFailures } from "../model/rollback-failure.ts";
 import type { Payload } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
-import type { Ending } from "../workflow/program.ts";
+import type { FinalEnding } from "../workflow/program.ts";
 import type { Compensated } from "./compensation.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { unreadableAt, unreadableLocation } from "./read-payload.ts";
@@ -14,7 +14,7 @@ import type { SessionServices } from "./session-ports.ts";
 /** Returns the run's state after its program ended. An output that cannot be stored makes the run fail. */
 export function endState(
   codec: Codec,
-  ending: Ending | Compensated,
+  ending: FinalEnding | Compensated,
   runId: string,
   { seq, at }: { readonly seq: number; readonly at: number },
 ): RunState {
@@ -40,7 +40,7 @@ export function endState(
 }
 
 /** Returns the ending, or a failure if its output cannot be stored. */
-export function storableEnding(codec: Codec, runId: string, ending: Ending): Ending {
+export function storableEnding(codec: Codec, runId: string, ending: FinalEnding): FinalEnding {
   try {
     if (ending.kind === "completed") codec.encode(ending.output, `output of run ${runId}`);
     if (ending.kind === "continued") codec.encode(ending.input, `input of run ${runId}`);
@@ -59,8 +59,8 @@ function compensatedOutcome(codec: Codec, { reason, failures }: Compensated): Pa
 }
 
 /**
- * Returns the state of a run that cannot continue here: paused, until an operator resumes it. A diverged run needs compatible code, and
- * a run with an unreadable payload needs a worker whose codec reads it.
+ * Returns the state of a run that cannot continue here: paused, until it is resumed. A diverged run needs compatible code, a run whose
+ * code threw a programming error needs fixed code, and a run with an unreadable payload needs a worker whose codec reads it.
  */
 export function pausedState(
   { codec, log }: Pick<SessionServices, "codec" | "log">,
@@ -68,13 +68,25 @@ export function pausedState(
   error: PawlError,
 ): RunState {
   const reason = isUnreadable(error) ? unreadableRun(runId, error) : error;
-  log("error", isUnreadable(error) ? "payload unreadable; run paused" : "run diverged; paused", {
+  log("error", pauseText(reason), {
     run: runId,
     location: divergenceOf(error)?.location ?? unreadableLocation(error) ?? undefined,
     code: reason.code,
     error: reason.message,
+    ...(error.code === "CODE_ERROR" && error.cause instanceof Error ? { stack: error.cause.stack } : {}),
   });
   return { status: "paused", reason: failurePayload(codec, reason, "reason of the pause") };
+}
+
+function pauseText({ code }: PawlError): string {
+  switch (code) {
+    case "PAYLOAD_UNREADABLE":
+      return "payload unreadable; run paused";
+    case "CODE_ERROR":
+      return "workflow code threw a programming error; run paused";
+    default:
+      return "run diverged; paused";
+  }
 }
 
 function unreadableRun(runId: string, error: PawlError): PawlError {

@@ -34,7 +34,8 @@ type Phase = "working" | "parked" | "ended" | "discarded";
  * 2. A session parks when no step is running or scheduled. Its waits are committed first, with everything else it has to append.
  * 3. A discarded session changes nothing: its appends are dropped and its steps aborted.
  * 4. One append is in flight at a time, so that each answer belongs to the append that was sent.
- * 5. A payload that cannot be read changes nothing, and delivers nothing more. Running steps end and are recorded, then the run is paused.
+ * 5. A payload that cannot be read, and a mistake in the code, change nothing, and nothing more is delivered. Running steps end and are
+ *    recorded, then the run is paused.
  * 6. A run that is requested to pause starts no step body, records the results of the running ones, and is paused then.
  */
 export class Session implements RunSession, SessionStateListener, DriverOwner {
@@ -352,6 +353,9 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
         return;
       case "diverged":
         this.#endAs(pausedState(this.#services, this.runId, result.error));
+        return;
+      case "broken":
+        this.#pauseUnlessBusy(result.error);
         return;
       case "idle":
         // The program is still idle, so new completions are delivered at once.

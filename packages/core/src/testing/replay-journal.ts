@@ -76,6 +76,9 @@ function checked(run: ExportedRun, result: DryRunResult): ReplayedJournal {
       if (run.status === "completed" || run.status === "failed")
         throw diverged(run, `the run is ${run.status}, the code requests ${describeOpen(result.open)}`);
       return { ...facts, end: "open", output: undefined };
+    case "broken":
+      if (run.status === "failed") return { ...facts, end: "failed", output: undefined };
+      throw result.error;
     case "ended":
       return { ...facts, ...ended(run, result.ending) };
   }

@@ -3,6 +3,7 @@ import { ENGINE_KINDS, type EngineOptions } from "../engine/config.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import type { StartOptions } from "../engine/op-builders.ts";
 import type { RunHandle } from "../engine/run-handle.ts";
+import { isOwnPause } from "../engine/runs.ts";
 import type { Duration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
@@ -224,6 +225,8 @@ class EngineInTest implements TestEngine {
       const next = this.world.clock.nextAt;
       const run = await this.engine.get(runId);
       if (run === null || isTerminal(run.status)) return;
+      // The result rejects with the reason.
+      if (run.status === "paused" && isOwnPause(run.error)) return;
       if (next === null || run.status === "paused" || !(run.wakeAt !== null || (await this.#needsTime())))
         throw await this.#stuck(runId);
       await this.#changeTime(() => this.world.advance(Math.max(0, next - this.world.now())));

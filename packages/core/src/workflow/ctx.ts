@@ -1,6 +1,6 @@
 import type { Duration } from "../model/duration.ts";
 import type { LeftoverPolicy } from "../model/inbox.ts";
-import type { PolicyOptions } from "../model/policy.ts";
+import type { CodeOptions, PolicyOptions } from "../model/policy.ts";
 import type { RecordKind } from "../model/record.ts";
 import type { RetryOptions } from "../model/retry.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
@@ -338,7 +338,7 @@ export interface WorkflowDeclaration<Input = unknown, Output = unknown> {
 /** A workflow with any input and output. */
 export type AnyWorkflow = Workflow;
 
-export interface WorkflowOptions<Input, Output> extends PolicyOptions {
+export interface WorkflowOptions<Input, Output> extends PolicyOptions, CodeOptions {
   /** Standard Schema that checks the input of each start. */
   readonly input?: StandardSchema<unknown, Input>;
   /** Standard Schema that checks the output. A run with an invalid output fails. */

@@ -1,14 +1,24 @@
+import type { PawlError } from "../model/errors.ts";
 import type { RecordKind } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
 import type { Command } from "./command.ts";
 import type { ResourceRequest } from "./resource-options.ts";
 
-/** How a program ends. */
-export type Ending =
+/** How a program ends its run. */
+export type FinalEnding =
   | { readonly kind: "completed"; readonly output: unknown }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "continued"; readonly workflow: string; readonly version: number; readonly input: unknown };
+
+/** The program has a mistake: the run is paused with this error, and nothing is undone. A resume starts the program again. */
+export interface BrokenProgram {
+  readonly kind: "broken";
+  readonly error: PawlError;
+}
+
+/** How a program ends. */
+export type Ending = FinalEnding | BrokenProgram;
 
 /** The session as its program uses it. */
 export interface ProgramHost {

@@ -1,12 +1,13 @@
 import { checkName } from "../model/names.ts";
 import { kinds, openTable, optionTable, readArgument, readOptions } from "../model/option-check.ts";
-import { POLICY_KINDS } from "../model/policy.ts";
+import { CODE_KINDS, POLICY_KINDS } from "../model/policy.ts";
 import { RETRY } from "../model/retry.ts";
 import type { AnyWorkflow, Ctx, Workflow, WorkflowDeclaration, WorkflowOptions } from "./ctx.ts";
 import type { ProgramFactory } from "./program.ts";
 
 const WORKFLOW_OPTIONS = optionTable<WorkflowOptions<never, never>>("the workflow", {
   ...POLICY_KINDS,
+  ...CODE_KINDS,
   input: kinds.schema,
   output: kinds.schema,
   retry: RETRY,

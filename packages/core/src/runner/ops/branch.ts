@@ -18,6 +18,9 @@ export interface ProgramSettings {
   readonly pendingMax: number;
   /** For `ctx.result`. */
   readonly store: { readonly reader: Pick<Reader, "get"> };
+  /** For workflows that do not set it. */
+  readonly codeErrors: "pause" | "fail";
+  readonly revision: string | null;
 }
 
 /** Where the operations of one ctx get their locations, and the host that executes them. */
