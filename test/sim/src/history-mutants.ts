@@ -76,7 +76,7 @@ export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a cancel by the parent does not compensate",
     file: "runner/program-driver.js",
-    find: 'if (this.#state.pending.undoState === "none" && !this.#state.completions.hasBuffered)',
+    find: 'if (pending.undoState === "none" && !completions.hasBuffered && !steps.attempting)',
     replace: "if (true)",
     breaks: "I11 runs on cancel too",
   },
@@ -139,8 +139,8 @@ export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a checkpoint forgets open children",
     file: "runner/completions.js",
-    find: 'this.#children.size > 0 ? "some" : "none"',
-    replace: '"none"',
+    find: "this.#children.size > 0 || this.#undo.hasUnfinished",
+    replace: "this.#undo.hasUnfinished",
     breaks: "I11 a cancel rolls back children that ended unread",
   },
   {

@@ -8,7 +8,7 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "effects do not wait for the journal",
     file: "runner/step-runner.js",
-    find: "if (afterSeq <= this.#durableSeq && !this.#ownershipUnknown)",
+    find: "if (afterSeq <= this.#durableSeq && this.#mayStart)",
     replace: "if (true)",
     breaks: "Session.1 no body before earlier records are durable",
   },

@@ -151,9 +151,9 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
   },
   {
     name: "children are not cancelled with their parent",
-    file: "rules/apply-post.js",
-    find: "deliver(batch, child, cancelEntry({ ...post,",
-    replace: "void (cancelEntry({ ...post,",
+    file: "rules/close-children.js",
+    find: 'deliver(batch, child, cancel, child.status !== "compensating")',
+    replace: "void cancel",
     breaks: "I8 the end of a parent reaches its children",
   },
   {
