@@ -114,7 +114,7 @@ function replayStore(
     expectedRuns.filter(({ row }) => hasEnded(row)).map((expectedRun) => [expectedRun.id, expectedRun]),
   );
   let worker = "";
-  const opened = ({ row, journal }: ExpectedRun): Run => ({
+  const opened = ({ row }: ExpectedRun): Run => ({
     ...row,
     status: "running",
     owner: worker,
@@ -123,7 +123,6 @@ function replayStore(
     wakeAt: null,
     wait: null,
     claims: 1,
-    claimSeq: journal.at(-1)?.seq ?? row.baseSeq,
   });
   let claimed = false;
   const { reader } = simulation.store;

@@ -13,27 +13,6 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
     breaks: "Session.1 no body before earlier records are durable",
   },
   {
-    name: "a claimed run with a history starts without a load",
-    file: "worker/session-loader.js",
-    find: "hasHistory(run) || ",
-    replace: "",
-    breaks: "SessionLoader.5 I3 recorded steps are not executed again",
-  },
-  {
-    name: "a claimed run starts without a load when the reply to the claim is late",
-    file: "worker/worker-loop.js",
-    find: "return !this.#listedSinceClaim && !this.#leaseExpired;",
-    replace: "return true;",
-    breaks: "SessionLoader.5 I3 a body is executed again only if its process died or lost the run",
-  },
-  {
-    name: "a claimed run starts without a load after a heartbeat listed it",
-    file: "worker/worker-loop.js",
-    find: "return !this.#listedSinceClaim && !this.#leaseExpired;",
-    replace: "return !this.#leaseExpired;",
-    breaks: "SessionLoader.5 I3 a body is executed again only if its process died or lost the run",
-  },
-  {
     name: "attempts are counted from 1 again after a crash",
     file: "runner/replay.js",
     find: "command.attempts = record.attempts;",

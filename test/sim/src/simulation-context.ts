@@ -37,7 +37,7 @@ export interface SimProcess extends Actor {
   readonly workflows: SimWorkflows;
   /** True if it has the changed code. */
   readonly isChanged: boolean;
-  /** The last full load of each run, or the claim of a run without records. The newest is the last entry. */
+  /** The last full load of each run. The newest load is the last entry. */
   readonly loads: Map<string, Loaded>;
   kill(reason: string): void;
   onDeath(call: () => void): void;

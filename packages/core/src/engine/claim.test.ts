@@ -112,62 +112,6 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
     expect(await client.run("o-1").status()).toBe("cancelled");
   });
 
-  it("a run that no worker had before is executed without a load when a worker claims it", async () => {
-    const cluster = await create(onTestFinished);
-    const order = workflow("order", async (ctx, input: number) => await ctx.step("charge", () => input + 1));
-    const client = await cluster.engine();
-    const run = await client.start(order, 1, { id: "o-1" });
-    const loads: string[] = [];
-    const noting = (store: Store): Store =>
-      intercepted(store, async ({ method }, proceed) => {
-        if (method === "load") loads.push(method);
-        return await proceed();
-      });
-    await cluster.engine({ workflows: [order], through: noting });
-    expect(await cluster.result(run)).toBe(2);
-    expect(loads).toEqual([]);
-  });
-
-  it("a claimed run receives a message that was sent before the claim", async () => {
-    const cluster = await create(onTestFinished);
-    const order = workflow("order", async (ctx) => (await ctx.listen<string>("approve")).value);
-    const client = await cluster.engine();
-    const run = await client.start(order, undefined, { id: "o-1" });
-    await client.send("o-1", "approve", "ann");
-    await cluster.engine({ workflows: [order] });
-    expect(await cluster.result(run)).toBe("ann");
-  });
-
-  it("a run that another worker executed is not executed again when the reply to an earlier claim arrives after the lease", async () => {
-    const cluster = await create(onTestFinished);
-    const executed: string[] = [];
-    const order = workflow("order", async (ctx) => ctx.step("charge", () => void executed.push(ctx.runId)));
-    const client = await cluster.engine();
-    const run = await client.start(order, undefined, { id: "o-1" });
-    let answer = (): void => undefined;
-    const replyReleased = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    let isSilent = false;
-    const slow = (store: Store): Store =>
-      intercepted(store, async ({ method }, proceed) => {
-        if (isSilent) await replyReleased;
-        const reply = await proceed();
-        if (method !== "claim") return reply;
-        isSilent = true;
-        await replyReleased;
-        return reply;
-      });
-    await cluster.engine({ workflows: [order], through: slow });
-    await cluster.world.settle();
-    await cluster.engine({ workflows: [order] });
-    await cluster.world.advance("10 s");
-    expect(await cluster.result(run)).toBeUndefined();
-    answer();
-    await cluster.world.advance("10 s");
-    expect(executed).toEqual(["o-1"]);
-  });
-
   it("a worker whose lease may have expired sends a heartbeat before it claims", async () => {
     const cluster = await create(onTestFinished);
     const order = workflow("order", async (ctx) => await ctx.step("charge", () => 1));

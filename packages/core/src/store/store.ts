@@ -61,9 +61,8 @@ export interface Store {
   commitWithin?(tx: unknown, batch: readonly Transition[]): Promise<Commit>;
   /**
    * Makes `worker` the owner of due runs without an owner, longest due first: epoch + 1, status `running`, `claims` counted,
-   * `claimSeq` the seq of the newest record, `startedAt` set the first time. Returns the rows as the claim left them. Claims only runs of
-   * `workflows`; a run of another version waits for a worker that has it. Of the suspects it claims a group (`SuspectLimit`), and reports
-   * which runs are in it.
+   * `startedAt` set the first time. Claims only runs of `workflows`; a run of another version waits for a worker that has it. Of the
+   * suspects it claims a group (`SuspectLimit`), and reports which runs are in it.
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedRun[]>;
   /** Returns runs owned by `worker` that are due: a deadline passed, or a post arrived and its hint was lost. Read-only. */

@@ -42,7 +42,7 @@ export class ClaimedRuns {
       if (sessions.get(run.id)?.run.epoch === run.epoch) continue;
       loader.discard(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed again`));
       publisher.plain("run.claimed", run);
-      loader.openClaimed(run);
+      loader.reload(run.id);
     }
   }
 

@@ -5,7 +5,7 @@ import type { LostReason } from "../model/op.ts";
 import { isUnreadable } from "../model/payload.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
-import type { ClaimedRun, LapsedRun, OwnedRun } from "../rules/tables.ts";
+import type { LapsedRun, OwnedRun } from "../rules/tables.ts";
 import type { ProgramRegistry } from "../runner/program-registry.ts";
 import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
@@ -13,7 +13,7 @@ import type { DueRun, Loaded } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type BlockedStep, type BlockedSteps, blockedText } from "./blocked-steps.ts";
 import type { SessionPool } from "./session-pool.ts";
-import { createdRun, FIRST_EPOCH, type PendingStart, type PendingStarts, StartQueue } from "./start-queue.ts";
+import { createdRun, type PendingStart, type PendingStarts, StartQueue } from "./start-queue.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 
 export interface SessionLoaderParts {
@@ -24,8 +24,6 @@ export interface SessionLoaderParts {
   readonly coordinator: Pick<Coordinator, "own" | "room">;
   readonly config: Pick<EngineConfig, "store" | "log" | "claimsMax">;
   readonly blockedSteps: BlockedSteps;
-  /** Whether the runs of the claim that was just answered are certainly as the claim left them. */
-  readonly isClaimCurrent: () => boolean;
   /** Returns missed ends of children to the inbox of a reopened run. True if the run must be loaded again. */
   readonly restoreMissedEnds: (loaded: Loaded) => Promise<boolean>;
   readonly events: WorkerEvents;
@@ -39,8 +37,6 @@ export interface SessionLoaderParts {
  * 3. A session is discarded when its run has another owner or epoch.
  * 4. A run created here starts without a load. Exception: if a claim, a hint or a second start of the same id was seen before the
  *    create was acknowledged, the run is loaded, because another worker may already have executed it.
- * 5. A claimed run without a history starts without a load: the claim returned its whole row. Exception: if the reply to the claim was
- *    late, the run is loaded, because another worker, or a session of this one, may have executed it since.
  */
 export class SessionLoader {
   readonly #parts: SessionLoaderParts;
@@ -129,20 +125,6 @@ export class SessionLoader {
       if (isUnreadable(error)) events.onUnreadable(run, error);
       else events.onUnloadable(run, error);
     }
-  }
-
-  /** Opens a session for a run that this worker has just claimed, without a load if it needs none (SessionLoader.5). */
-  openClaimed(run: ClaimedRun): void {
-    const { sessions, pendingStarts, isClaimCurrent } = this.#parts;
-    const needsLoad = hasHistory(run) || this.#loading.has(run.id) || !isClaimCurrent();
-    const slot = needsLoad ? null : sessions.reserveSlot();
-    if (slot === null) {
-      this.reload(run.id);
-      return;
-    }
-    pendingStarts.drop(run.id);
-    this.open({ run, snapshot: null, records: [], inbox: [] });
-    slot.release();
   }
 
   /** Loads a run that this worker owns, because something may have arrived: for its session, or for a fresh one. */
@@ -299,14 +281,6 @@ export class SessionLoader {
       else this.reload(runId);
     }
   }
-}
-
-/**
- * Whether a claimed run may have records, inbox entries or a snapshot. Its `claimSeq` is its newest seq. A run that was claimed for the first
- * time, and never suspended, has a snapshot only if it has records.
- */
-function hasHistory({ epoch, claimSeq, generation, inboxLast, wait }: ClaimedRun): boolean {
-  return epoch !== FIRST_EPOCH + 1 || claimSeq !== 0 || generation !== 0 || inboxLast !== 0 || wait !== null;
 }
 
 /** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */

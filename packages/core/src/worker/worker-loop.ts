@@ -1,4 +1,4 @@
-import type { Heartbeat, LapsedRun, OwnedRun } from "../rules/tables.ts";
+import type { Heartbeat, LapsedRun } from "../rules/tables.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { EventLoopDelay } from "../runtime/event-loop-delay.ts";
@@ -72,8 +72,6 @@ export class WorkerLoop {
   #claimAgain = false;
   #pollRequested = false;
   #hasBacklog = false;
-  /** Whether a reply has listed the runs of this worker since the last claim was sent. */
-  #listedSinceClaim = false;
   #heartbeatAt = 0;
   /** The latest time at which the lease expires if no further heartbeat is acknowledged. */
   #leaseUntil = 0;
@@ -96,14 +94,6 @@ export class WorkerLoop {
   /** Whether more runs were due than there was room for. */
   get hasBacklog(): boolean {
     return this.#hasBacklog;
-  }
-
-  /**
-   * Whether the runs of the last claim are certainly as the claim left them: the lease lasts, so no other worker has freed them, and no
-   * reply has listed them since the claim was sent, so this worker has not loaded them.
-   */
-  get isClaimCurrent(): boolean {
-    return !this.#listedSinceClaim && !this.#leaseExpired;
   }
 
   /** Starts the loop. Called again, it sends the current list of workflows and polls. */
@@ -191,7 +181,7 @@ export class WorkerLoop {
         this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + leaseMs);
         events.onRenewed(alive);
         if (!alive) events.onLeaseLost();
-        this.#onOwned(owned);
+        events.onOwned(owned);
         this.#armOrPoll(nextDueAt, storeNow);
         if (freed > 0 || nextExpiryAt === null || nextExpiryAt > store.now()) this.#armExpiry(nextExpiryAt);
         if (freed > 0) this.requestPoll();
@@ -265,9 +255,9 @@ export class WorkerLoop {
     this.#claiming = false;
     // The store may have granted the claim, and its reply was lost.
     if (round === null && !this.#stopped) {
-      const { store } = this.#parts;
+      const { store, events } = this.#parts;
       const { worker } = this.#settings;
-      await this.#orLog("ownedRunning", async () => this.#onOwned(await store.ownedRunning(worker)));
+      await this.#orLog("ownedRunning", async () => events.onOwned(await store.ownedRunning(worker)));
     }
     if (this.#claimAgain) {
       this.#claimAgain = false;
@@ -280,11 +270,6 @@ export class WorkerLoop {
     return this.#parts.clock.now() >= this.#leaseUntil;
   }
 
-  #onOwned(owned: readonly OwnedRun[]): void {
-    this.#listedSinceClaim = true;
-    this.#parts.events.onOwned(owned);
-  }
-
   async #round(): Promise<Round> {
     const { store, room, events } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
@@ -294,7 +279,6 @@ export class WorkerLoop {
     events.onDue(due);
     if (this.#leaseExpired) return { claimed: 0, due: due.length };
     const limit = Math.min(room(), claimMax);
-    this.#listedSinceClaim = false;
     // A round that `claimMax` limits is repeated at once, so no run waits for room.
     const waitsForRoom = this.#hasBacklog && limit < claimMax;
     const claimed = await this.#claims.claim(limit, waitsForRoom);

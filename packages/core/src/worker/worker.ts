@@ -114,7 +114,6 @@ export class Worker {
         coordinator,
         config,
         blockedSteps: this.#blockedSteps,
-        isClaimCurrent: () => this.#loop.isClaimCurrent,
         restoreMissedEnds: (loaded) => restoreMissedEnds(this.#missedEndsParts(), loaded),
         events,
       },
