@@ -84,6 +84,13 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
     breaks: "I3 a body runs again only after a crash or a loss",
   },
   {
+    name: "a load discards the session of a freed run",
+    file: "worker/session-loader.js",
+    find: "if (session !== undefined && loaded !== null && isFreed(session, loaded.run))",
+    replace: "if (false)",
+    breaks: "SessionLoader.3 I3 a body runs again only after a crash or a loss",
+  },
+  {
     name: "a load from before an expired lease is used",
     file: "worker/session-loader.js",
     find: "for (const runId of this.#loading.keys())",

@@ -43,6 +43,11 @@ export const REGRESSIONS: readonly Regression[] = [
     kinds: "all",
     bug: "a late answer to a start was used for a later start of the same run, which was lost in between",
   },
+  {
+    seed: 109,
+    kinds: "all",
+    bug: "a load discarded the session of a freed run while the heartbeat that took the run back was under way",
+  },
 ];
 
 export function* regressionJobs(dist: string | null): Generator<Job> {

@@ -69,6 +69,35 @@ function lateAnswers() {
   return { holds, through, release };
 }
 
+/** What happens to a run that was freed before its session opened: if its worker is full, and if it has room to claim the run. */
+const FREED_EARLY = [
+  { what: "taken back by the next heartbeat of its full worker", concurrency: 1, after: "4 minutes", epoch: 1 },
+  { what: "executed at once if its worker claims it", concurrency: 2, after: "1 s", epoch: 2 },
+] as const;
+
+/** A store whose loads, heartbeats, and replies to heartbeats and creates are held until they are released. */
+function heldCalls() {
+  type Kind = "load" | "heartbeat" | "heartbeat answer" | "create answer";
+  const holds = new Set<Kind>();
+  const held: Array<readonly [Kind, () => void]> = [];
+  const passed = async (kind: Kind): Promise<void> => {
+    if (holds.has(kind)) await new Promise<void>((resolve) => held.push([kind, resolve]));
+  };
+  const through = (store: Store): Store =>
+    intercepted(store, async ({ method, batch }, proceed) => {
+      if (method === "load" || method === "heartbeat") await passed(method);
+      const answered = await proceed();
+      if (method === "heartbeat") await passed("heartbeat answer");
+      if (batch.some(({ kind }) => kind === "create")) await passed("create answer");
+      return answered;
+    });
+  const release = (kind: Kind): void => {
+    holds.delete(kind);
+    for (const [other, resolve] of held) if (other === kind) resolve();
+  };
+  return { holds, through, release };
+}
+
 function eventKinds(engine: Engine, ...kinds: readonly EngineEventKind[]): string[] {
   const events: string[] = [];
   for (const kind of kinds) engine.on(kind, (event) => events.push(event.kind));
@@ -321,6 +350,70 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe(1);
     expect([events, started]).toEqual([["run.claimed", "worker.lapsed"], 1]);
   });
+
+  it("a step runs once if its freed run is loaded while the heartbeat that takes it back is under way", async () => {
+    const cluster = await create(onTestFinished);
+    const bodies: Array<(value: string) => void> = [];
+    const long = workflow("long", async (ctx) => {
+      const work = ctx.step("work", () => new Promise<string>((resolve) => bodies.push(resolve)));
+      await ctx.listen("go");
+      return await work;
+    });
+    const calls = heldCalls();
+    const engine = await cluster.engine({ workflows: [long], through: calls.through });
+    const events = eventKinds(engine, "worker.lapsed", "run.lost");
+    const run = await engine.start(long, undefined);
+    await cluster.world.settle();
+    calls.holds.add("load").add("heartbeat");
+    await run.send("go", null);
+    await cluster.world.advance("1 minute");
+    const other = await cluster.engine({ workflows: [waits] });
+    expect((await other.list()).items).toMatchObject([{ status: "running", owner: null }]);
+    calls.release("load");
+    await cluster.world.settle();
+    calls.release("heartbeat");
+    await cluster.world.settle();
+    bodies[0]!("done");
+    expect(await cluster.result(run)).toBe("done");
+    expect([events, bodies.length]).toEqual([["worker.lapsed"], 1]);
+  });
+
+  it.each(FREED_EARLY)(
+    "a run that was freed before its session opened is $what",
+    async ({ concurrency, after, epoch }) => {
+      const cluster = await create(onTestFinished);
+      const bodies: Array<(value: string) => void> = [];
+      const long = workflow("long", async (ctx) =>
+        ctx.step("work", () => new Promise<string>((resolve) => bodies.push(resolve))),
+      );
+      const calls = heldCalls();
+      const engine = await cluster.engine({
+        workflows: [long],
+        lease: "10 minutes",
+        concurrency,
+        storageTimeout: "1 hour",
+        through: calls.through,
+      });
+      await cluster.world.settle();
+      calls.holds.add("create answer").add("heartbeat").add("heartbeat answer");
+      const starting = engine.start(long, undefined);
+      await cluster.world.leap(660_000);
+      await cluster.world.settle();
+      const other = await cluster.engine({ workflows: [waits] });
+      expect((await other.list()).items).toMatchObject([{ status: "running", owner: null }]);
+      calls.release("heartbeat");
+      await cluster.world.settle();
+      calls.release("create answer");
+      await cluster.world.settle();
+      expect(bodies).toHaveLength(1);
+      calls.release("heartbeat answer");
+      await cluster.world.advance(after);
+      expect((await other.list()).items).toMatchObject([{ owner: expect.any(String), epoch }]);
+      expect(bodies).toHaveLength(epoch);
+      bodies.at(-1)!("done");
+      expect(await cluster.result(await starting)).toBe("done");
+    },
+  );
 
   it("a claim round that fails during shutdown logs nothing", async () => {
     const cluster = await create(onTestFinished);

@@ -34,7 +34,8 @@ export interface SessionLoaderParts {
  *
  * 1. A run has at most one session in this process.
  * 2. If something arrives while a run is being loaded, the run is loaded again. Nothing is missed.
- * 3. A session is discarded when its run has another owner or epoch.
+ * 3. A session is discarded when its run has another owner or epoch. Exception: a working session whose run was freed, and not claimed
+ *    since, is kept. It starts no step until a heartbeat has taken the run back.
  * 4. A run created here starts without a load. Exception: if a claim, a hint or a second start of the same id was seen before the
  *    create was acknowledged, the run is loaded, because another worker may already have executed it.
  */
@@ -163,6 +164,13 @@ export class SessionLoader {
     }
   }
 
+  /** Whether a working session waits for a check that this worker still owns its run. */
+  get ownershipUnknown(): boolean {
+    for (const { isParked, endState, ownershipUnknown } of this.#parts.sessions.all())
+      if (ownershipUnknown && !isParked && endState === null) return true;
+    return false;
+  }
+
   /** The runs that sessions of this worker execute. */
   executing(): readonly LapsedRun[] {
     const runs: LapsedRun[] = [];
@@ -271,7 +279,10 @@ export class SessionLoader {
     // The answer to the append that ends the run decides. What was loaded may already contain that end.
     if (session !== undefined && session.endState !== null) return;
     const ours = this.#isOurs(loaded);
-    if (session !== undefined && (!ours || loaded.run.epoch !== session.run.epoch)) {
+    if (session !== undefined && loaded !== null && isFreed(session, loaded.run)) {
+      // A heartbeat that takes the run back may be under way. Without this session, the steps that are running would run twice.
+      session.requireOwnershipCheck();
+    } else if (session !== undefined && (!ours || loaded.run.epoch !== session.run.epoch)) {
       this.onAppendRefused(session, "fenced");
     } else if (session !== undefined && session === hot && ours) {
       session.refresh(loaded.run, loaded.inbox);
@@ -281,6 +292,12 @@ export class SessionLoader {
       else this.reload(runId);
     }
   }
+}
+
+/** Whether the run of a working session was freed, and not claimed since: a heartbeat takes such a run back. */
+function isFreed(session: RunSession, { owner, epoch, status, wait }: Run): boolean {
+  const isWorking = status === "running" || (status === "compensating" && wait === null);
+  return !session.isParked && owner === null && epoch === session.run.epoch && isWorking;
 }
 
 /** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */

@@ -32,6 +32,8 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can execute. */
   readonly room: () => number;
+  /** Whether a run that this worker executes may have been freed. */
+  readonly ownershipUnknown: () => boolean;
   /** The runs that this worker executes, as a heartbeat reports them when the lease may have expired. */
   readonly lapsedRuns: () => readonly LapsedRun[];
   readonly events: Pick<
@@ -192,9 +194,9 @@ export class WorkerLoop {
 
   /** Renews the lease. If it had expired, takes back the runs that were freed and that no other worker has claimed. */
   async #renew(): Promise<Heartbeat> {
-    const { store, lapsedRuns } = this.#parts;
+    const { store, ownershipUnknown, lapsedRuns } = this.#parts;
     const { worker, leaseMs, workflows } = this.#settings;
-    const mayHaveLapsed = this.#leaseExpired;
+    const mayHaveLapsed = this.#leaseExpired || ownershipUnknown();
     const reply = await store.heartbeat(worker, leaseMs, workflows, mayHaveLapsed ? lapsedRuns() : undefined);
     if (reply.alive || mayHaveLapsed || this.#stopped) return reply;
     // The lease expired on the way, or by the store's clock only.
