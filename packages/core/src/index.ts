@@ -7,6 +7,7 @@ export type { DocumentMessage, Documents, DocumentView, NewDocument } from "./en
 export type { Engine } from "./engine/engine.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine/events.ts";
+export type { EngineMetrics } from "./engine/failure-log.ts";
 export type { StartOptions } from "./engine/op-builders.ts";
 export type { CallerOp } from "./engine/op-check.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./engine/retention.ts";

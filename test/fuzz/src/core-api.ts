@@ -226,6 +226,7 @@ export const CORE_API: readonly ApiGroup[] = [
       register: call(workflow),
       migrate: call(run, count, options({ step: oneOf(name, data(null)) }), options({ ...act, dryRun: flag })),
       recover: call(),
+      metrics: call(),
       prune: call(
         options({
           retention: options({ completed: data("1 day"), failed: data("1 day") }),

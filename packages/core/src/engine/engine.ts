@@ -31,6 +31,7 @@ import { addWorkflow, codecOf, type EngineConfig, type EngineOptions, resolveCon
 import { DeadLetters } from "./dead-letters.ts";
 import { Documents } from "./documents.ts";
 import { type EngineEventKind, EVENT_NAMES, EventHub, type EventOf, EventPublisher } from "./events.ts";
+import { type EngineMetrics, FailureLog } from "./failure-log.ts";
 import {
   checkConflict,
   EMIT_OPTIONS,
@@ -72,6 +73,7 @@ export class Engine {
   readonly #codec: Codec;
   readonly #posting: PostingConfig;
   readonly #hub: EventHub;
+  readonly #failures: FailureLog;
   readonly #publisher: EventPublisher;
   readonly #worker: Worker;
   readonly #runs: Runs;
@@ -89,7 +91,14 @@ export class Engine {
     this.#codec = codecOf(config);
     this.#posting = { ...config, codecInUse: this.#codec };
     this.#hub = new EventHub(log);
-    this.#publisher = new EventPublisher(this.#hub, this.#codec, log, (runId, end) => this.#runs.ended(runId, end));
+    this.#failures = new FailureLog(log, () => config.world.clock.now());
+    this.#publisher = new EventPublisher({
+      hub: this.#hub,
+      codec: this.#codec,
+      log,
+      failures: this.#failures,
+      onEnd: (runId, end) => this.#runs.ended(runId, end),
+    });
     this.#worker = new Worker(config, this.#codec, this.#publisher);
     this.#runs = new Runs({
       store,
@@ -344,6 +353,11 @@ export class Engine {
   async delete(runId: string, options?: DeleteOptions): Promise<void> {
     const { store } = this.#config;
     await deleteRun({ store, withRetry: (call) => this.#worker.withRetry(call) }, runId, options);
+  }
+
+  /** What this engine has counted since it was created. */
+  metrics(): EngineMetrics {
+    return this.#failures.metrics;
   }
 
   /** Calls `listener` for each event of this kind. The returned function removes the listener. */

@@ -9,6 +9,7 @@ import type { RunState } from "../model/transition.ts";
 import { warningOf } from "../runner/limits.ts";
 import { currentContext } from "../runtime/async-context.ts";
 import type { Log } from "../runtime/log.ts";
+import { type FailureLog, isFailedStep } from "./failure-log.ts";
 
 /** Events of an engine: the transitions that it commits, and its own state. */
 export type EngineEvent =
@@ -177,17 +178,26 @@ export class EventPublisher {
   readonly #hub: EventHub;
   readonly #codec: Codec;
   readonly #log: Log;
+  readonly #failures: FailureLog;
   /** Null means that the run is paused. */
   readonly #onEnd: (runId: string, end: RunEnd | null) => void;
 
-  constructor(hub: EventHub, codec: Codec, log: Log, onEnd: (runId: string, end: RunEnd | null) => void) {
-    this.#hub = hub;
-    this.#codec = codec;
-    this.#log = log;
-    this.#onEnd = onEnd;
+  constructor(parts: {
+    readonly hub: EventHub;
+    readonly codec: Codec;
+    readonly log: Log;
+    readonly failures: FailureLog;
+    readonly onEnd: (runId: string, end: RunEnd | null) => void;
+  }) {
+    this.#hub = parts.hub;
+    this.#codec = parts.codec;
+    this.#log = parts.log;
+    this.#failures = parts.failures;
+    this.#onEnd = parts.onEnd;
   }
 
   event(event: EngineEvent): void {
+    if (event.kind === "worker.lapsed") this.#failures.leaseLost();
     this.#hub.emit(event);
   }
 
@@ -196,7 +206,10 @@ export class EventPublisher {
   }
 
   records(run: RunName, op: AppendOp): void {
-    for (const record of op.records) if (record.kind === "warning") this.#warned(run, record);
+    for (const record of op.records) {
+      if (record.kind === "warning") this.#warned(run, record);
+      else if (isFailedStep(record)) this.#failures.stepFailed(run, record, () => this.#errorOf(record.payload));
+    }
     if (op.undo === "underWay") this.#stopped(run, op.records);
     if (this.#hub.hasListener("rollback")) for (const record of op.records) this.#rolledBack(run, record);
     if (!this.#hub.hasListener("record")) return;
@@ -217,6 +230,7 @@ export class EventPublisher {
 
   ended(run: RunName, end: RunEnd): void {
     this.#onEnd(run.id, end);
+    if (end.status === "failed") this.#failures.runFailed(run, () => this.#errorOf(end.outcome));
     if (!this.#hub.hasListener(`run.${end.status}`)) return;
     this.#hub.emit(statusEvent(run, end.status, end.status === "completed" ? null : this.#errorOf(end.outcome)));
   }
