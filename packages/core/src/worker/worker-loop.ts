@@ -6,6 +6,7 @@ import type { Log } from "../runtime/log.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
+import { UnknownWorkflows } from "./unknown-workflows.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 
 export interface WorkerLoopSettings extends ClaimSettings {
@@ -65,6 +66,7 @@ export class WorkerLoop {
   readonly #parts: WorkerLoopParts;
   readonly #claims: ClaimScheduler;
   readonly #retention: RetentionLoop;
+  readonly #unknown: UnknownWorkflows;
   #started = false;
   #stopped = false;
   #storeUnusable = false;
@@ -89,6 +91,12 @@ export class WorkerLoop {
       clock: parts.clock,
       retention: settings.retention,
       withRetry: (call) => this.#orLog("prune", call),
+      stopped: () => this.#stopped,
+    });
+    this.#unknown = new UnknownWorkflows({
+      store: parts.store,
+      log: parts.log,
+      worker: settings.worker,
       stopped: () => this.#stopped,
     });
   }
@@ -117,6 +125,7 @@ export class WorkerLoop {
     this.#started = true;
     this.#armExpiry(nextExpiryAt);
     this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
+    this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#unknown.tick()));
     const tickMs = Math.min(pollMs, leaseMs / HEARTBEATS);
     const { delay, events } = this.#parts;
     delay.timerSet(tickMs);
