@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
  * checkout.
  */
 
-const RUN_FILES_MAX = 80;
+const RUN_FILES_MAX = 85;
 const STEP_FILES_MAX = 60;
 const REPEATS = 3;
 
