@@ -216,6 +216,8 @@ const READS = {
   restart: call(run, count, options(act, { plan: ref("plan", "callback") })),
 } as const;
 
+const stubs = { steps: options({ step: callback }), unusedSteps: data("reject", "allow") } as const;
+
 export const CORE_API: readonly ApiGroup[] = [
   {
     name: "engine",
@@ -470,7 +472,7 @@ export const CORE_API: readonly ApiGroup[] = [
       testEngine: {
         args: [
           options(
-            { ...engineOptions, steps: options({ step: callback }), now: oneOf(time, ref("date")), seed: count },
+            { ...engineOptions, ...stubs, now: oneOf(time, ref("date")), seed: count },
             { workflows: listOf(workflow) },
           ),
         ],

@@ -5,6 +5,11 @@ export const TESTING_ERRORS = {
     means: "A test awaited the result of a run that waits for something other than time.",
     fix: "Send the message or emit the event that the sentence names, or give the wait a timeout.",
   },
+  STUB_UNUSED: {
+    status: 422,
+    means: "No step used a stub in `steps` of `testEngine`, and a step ran its own body.",
+    fix: "Rename the stub to the step, or remove it. If tests share stubs, set `unusedSteps` to `allow`.",
+  },
   WORKFLOW_FAULTY: {
     status: 422,
     means: "`explore` found a schedule of crashes and failures under which the workflow violates an expectation.",

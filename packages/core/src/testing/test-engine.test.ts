@@ -64,6 +64,36 @@ describe("testEngine", () => {
     expect((await run.journal()).map(({ kind }) => kind)).toEqual(["step", "join", "step", "transaction", "step"]);
   });
 
+  it("close rejects a misspelt stub with the nearest step, once", async () => {
+    const mails: string[] = [];
+    const trial = workflow("trial", async (ctx) => {
+      await ctx.step("check", () => 1);
+      await ctx.step("welcome", () => mails.push("sent"));
+    });
+    const test = await create({ workflows: [trial], steps: { check: () => 2, wellcome: () => "sent" } });
+    await (await test.start(trial, undefined)).result();
+    expect(mails).toEqual(["sent"]);
+    await expect(test.close()).rejects.toMatchObject({
+      code: "STUB_UNUSED",
+      message: expect.stringContaining('"wellcome" (the nearest step without a stub is "welcome")'),
+    });
+    await test.close();
+  });
+
+  it("close accepts an unused stub if every step had a stub, if no step ran, or if unusedSteps allows it", async () => {
+    const pay = workflow("pay", async (ctx) => {
+      await ctx.step("charge", () => "the network");
+    });
+    const unused = { charge: () => 1, refund: () => 2 };
+    const stubbed = await create({ workflows: [pay], steps: unused });
+    await (await stubbed.start(pay, undefined)).result();
+    await stubbed.close();
+    await (await create({ workflows: [pay], steps: { refund: () => 2 } })).close();
+    const shared = await create({ workflows: [pay], steps: { refund: () => 2 }, unusedSteps: "allow" });
+    await (await shared.start(pay, undefined)).result();
+    await shared.close();
+  });
+
   it("stubs replace step bodies of a program that is not code", async () => {
     const program = programWorkflow<undefined, unknown>("program", (host) => ({
       start: () =>

@@ -15,7 +15,7 @@ import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow, SendOptions, Workflow } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
 import { checkWorkflow } from "../workflow/workflow.ts";
-import { type StepStub, type StepStubs, withStub } from "./step-stubs.ts";
+import { type StepStub, type StepStubs, WatchedStubs } from "./step-stubs.ts";
 import { SEED, type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 import { programSettings, wrapWorkflow } from "./wrapped-program.ts";
 
@@ -23,6 +23,8 @@ export interface TestEngineOptions extends Omit<EngineOptions, "store" | "world"
   readonly workflows: readonly AnyWorkflow[];
   /** Replacements of step bodies, by step name or location. */
   readonly steps?: StepStubs;
+  /** `reject`: `close` rejects with `STUB_UNUSED` if no step used a stub and a step ran its own body. Default `reject`. */
+  readonly unusedSteps?: "reject" | "allow";
   /** The initial time. Default: 2024-01-01, UTC. */
   readonly now?: Date | number;
   /** Seed of ids and random numbers. Default 1. */
@@ -61,6 +63,7 @@ export interface TestEngine {
   /** Resolves when everything that needs no time has happened. */
   settle(): Promise<void>;
   now(): number;
+  /** Shuts the engine down. Rejects with `STUB_UNUSED` if a name in `steps` fits no step; see `unusedSteps`. */
   close(): Promise<void>;
 }
 
@@ -70,6 +73,7 @@ const OPTIONS = optionTable<TestEngineOptions>("testEngine", {
   ...KINDS,
   workflows: kinds.required(KINDS.workflows),
   steps: kinds.map<StepStub>(kinds.callback),
+  unusedSteps: kinds.oneOf("reject", "allow"),
   now: kinds.either(kinds.time, kinds.date),
   seed: SEED,
 });
@@ -92,19 +96,20 @@ const OPEN: readonly Status[] = ["pending", "running", "suspended", "compensatin
  * ```
  */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
-  const { workflows: given, steps = {}, now, seed, ...rest } = readOptions(OPTIONS, options);
+  const { workflows: given, steps = {}, unusedSteps = "reject", now, seed, ...rest } = readOptions(OPTIONS, options);
   const workflows = given.map(checkWorkflow);
   const startAt = now === undefined ? {} : { now: Number(now) };
   const world = virtualWorld({ ...startAt, ...(seed === undefined ? {} : { seed }) });
   const settings = { log: () => undefined, ...SINGLE_WORKER, ...rest, store: memoryStore(), world };
   const bodies = new Bodies(world);
-  const wrapper = { issue: (command: Command) => bodies.watched(withStub(command, steps)) };
+  const stubs = new WatchedStubs(steps);
+  const wrapper = { issue: (command: Command) => bodies.watched(stubs.apply(command)) };
   const ofPrograms = programSettings(settings);
   const engine = await createEngine({
     ...settings,
     workflows: workflows.map((workflow) => wrapWorkflow(workflow, ofPrograms, wrapper)),
   });
-  return new EngineInTest(engine, world, bodies);
+  return new EngineInTest(engine, world, bodies, unusedSteps === "reject" ? stubs : null);
 }
 
 /** Keeps the world from settling while step bodies perform I/O. */
@@ -151,13 +156,16 @@ class EngineInTest implements TestEngine {
   readonly engine: Engine;
   readonly world: VirtualWorld;
   readonly #bodies: Bodies;
+  /** Null when they were checked, or are not to be checked. */
+  #stubs: WatchedStubs | null;
   /** The last queued change of time. Changes run one after another. */
   #changing: Promise<void> = Promise.resolve();
 
-  constructor(engine: Engine, world: VirtualWorld, bodies: Bodies) {
+  constructor(engine: Engine, world: VirtualWorld, bodies: Bodies, stubs: WatchedStubs | null) {
     this.engine = engine;
     this.world = world;
     this.#bodies = bodies;
+    this.#stubs = stubs;
   }
 
   async start<Output>(
@@ -216,6 +224,10 @@ class EngineInTest implements TestEngine {
 
   async close(): Promise<void> {
     await this.engine.shutdown({ drainMs: 0 });
+    const missed = this.#stubs?.missed() ?? null;
+    // A test may close the engine twice. One report is enough.
+    this.#stubs = null;
+    if (missed !== null) throw new PawlError("STUB_UNUSED", `no step used the stub ${missed}`);
   }
 
   async #untilEnded(runId: string): Promise<void> {
