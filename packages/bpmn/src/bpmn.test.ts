@@ -92,6 +92,33 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(await bpmn.operate.retryIncidents([run.id])).toMatchObject({ sent: 0, withoutIncidents: [run.id] });
   });
 
+  test("an incident leaves one log line, one event and one count, also after a crash", async () => {
+    const { open, world, log } = await site(await openStore(onTestFinished));
+    const handlers = {
+      a: () => {
+        throw new Error("down");
+      },
+    };
+    const retry = { maxAttempts: 1 };
+    const first = await open({ handlers, retry });
+    const events: unknown[] = [];
+    first.engine.on("run.incident", (event) => events.push(event));
+    await first.bpmn.deploy(process('<serviceTask id="a"/>', "s -> a\na -> e"));
+    const run = await first.bpmn.start("p");
+    await world.advance("1 s");
+    const told = { element: "a", reason: "failed" };
+    expect(events).toMatchObject([{ kind: "run.incident", runId: run.id, ...told, message: "down" }]);
+    expect(first.engine.metrics()).toMatchObject({ incidents: 1, failedRuns: 0 });
+    first.process.crash();
+    const second = await open({ handlers, retry });
+    await world.advance(TAKE_OVER);
+    await second.bpmn.operate.retryIncidents([run.id]);
+    await world.advance("1 s");
+    const lines = log.filter(({ text }) => text.startsWith("incident: "));
+    expect(lines.map(({ fields }) => fields)).toMatchObject(Array(2).fill({ run: run.id, ...told, error: "down" }));
+    expect(second.engine.metrics()).toMatchObject({ incidents: 1 });
+  });
+
   test("an element without a handler is an incident that names the missing handler", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();

@@ -172,6 +172,7 @@ export type {
   Program,
   ProgramFactory,
   ProgramHost,
+  ProgramIncident,
   ResumePoint,
 } from "./workflow/program.ts";
 export type { AcquireInfo, Resource, ResourceOptions, ResourceRequest } from "./workflow/resource-options.ts";

@@ -25,6 +25,7 @@ import {
   enqueue,
   fromState,
   IncidentError,
+  raiseIncident,
   releaseRow,
   toState,
   type WorkItem,
@@ -53,6 +54,7 @@ export function advance(
 /** Like `advance`, but changes `state` in place. */
 export function applyEvent(state: WorkingState, event: MachineEvent): Omit<AdvanceResult, "state"> {
   state.at = event.at;
+  state.raised = [];
   if (event.kind === "sent") state.commands.delete(event.location);
   else if (state.ending === null) {
     handleEvent(state, event);
@@ -125,7 +127,7 @@ function performOrRaiseIncident(state: WorkingState, work: WorkItem): void {
     const row = state.rows.get(work.row);
     if (row === undefined) return;
     if (work.kind !== "retryWork") releaseRow(state, row.id);
-    row.incident = { kind: error.kind, message: error.message, at: state.at, retryFrom: retryPointOf(work.kind) };
+    raiseIncident(state, row, { kind: error.kind, message: error.message, retryFrom: retryPointOf(work.kind) });
   }
 }
 

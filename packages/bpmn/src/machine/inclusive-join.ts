@@ -4,7 +4,7 @@ import { removeToken } from "./gateways.ts";
 import type { Incident, Role, Row } from "./state.ts";
 import { addRow, childrenOf, PLAIN } from "./state-rows.ts";
 import { isTrue } from "./variables.ts";
-import { enqueue, IncidentError, type WorkingState } from "./working-state.ts";
+import { enqueue, IncidentError, raiseIncident, type WorkingState } from "./working-state.ts";
 
 /** By gateway and incoming flow: the elements from which a token can reach that flow without passing the gateway. */
 type Upstream = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
@@ -159,7 +159,7 @@ function raiseIncidentAt(
 ): true {
   for (const flow of Object.keys(role.joins[gateway] ?? {})) removeToken(role.joins, gateway, flow);
   const row = addRow(state, { parent: scope.id, element: gateway, role: PLAIN });
-  row.incident = { ...why, at: state.at, retryFrom: "start" };
+  raiseIncident(state, row, { ...why, retryFrom: "start" });
   return true;
 }
 

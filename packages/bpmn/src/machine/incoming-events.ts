@@ -7,7 +7,15 @@ import { resubscribe } from "./subscriptions.ts";
 import { isRecord, resultOf } from "./tasks.ts";
 import { throwError, throwEscalation } from "./throw-events.ts";
 import { handleOverdue } from "./user-task.ts";
-import { elementOf, enqueue, ROOT, releaseRow, unsubscribe, type WorkingState } from "./working-state.ts";
+import {
+  elementOf,
+  enqueue,
+  ROOT,
+  raiseIncident,
+  releaseRow,
+  unsubscribe,
+  type WorkingState,
+} from "./working-state.ts";
 
 /** Converts an event into queued work. An event that nothing waits for any more is skipped. */
 export function handleEvent(state: WorkingState, event: MachineEvent): void {
@@ -114,7 +122,7 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
   state.commands.delete(event.location);
   state.owned.get(row.id)?.delete(event.location);
   if (event.kind === "failed") {
-    row.incident = { kind: event.reason, message: event.message, at: event.at, retryFrom: "work" };
+    raiseIncident(state, row, { kind: event.reason, message: event.message, retryFrom: "work" });
     return;
   }
   if (throwError(state, row, event.code, event.variables)) return;
@@ -123,7 +131,7 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
     state.ending = { kind: "failed", code: event.code, message, variables: event.variables };
     return;
   }
-  row.incident = { kind: "uncaughtError", message, at: event.at, retryFrom: "work" };
+  raiseIncident(state, row, { kind: "uncaughtError", message, retryFrom: "work" });
 }
 
 function handleEscalation(state: WorkingState, event: Extract<MachineEvent, { kind: "escalated" }>): void {

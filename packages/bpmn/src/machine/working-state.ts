@@ -1,5 +1,5 @@
 import type { Element, Expression, Process } from "../model/process.ts";
-import type { Command, Ending, Row, RowCommand, State, Subscription, Variables } from "./state.ts";
+import type { Command, Ending, Incident, Row, RowCommand, State, Subscription, Variables } from "./state.ts";
 
 /** Inputs of the token machine besides state and event. Must be pure: the machine is replayed. */
 export interface Environment {
@@ -43,6 +43,8 @@ export interface WorkingState {
   /** New commands by location, and locations of open commands that are no longer needed. Both since the last event. */
   issued: Map<string, Command>;
   cancelled: string[];
+  /** Rows that got an incident since the last event. */
+  raised: Row[];
   /** Locations of subscriptions and commands, by row. */
   readonly owned: Map<number, Set<string>>;
   readonly conditions: Set<string>;
@@ -71,6 +73,7 @@ export function createWorkingState(process: Process, environment: Environment): 
     queue: [],
     issued: new Map(),
     cancelled: [],
+    raised: [],
     owned: new Map(),
     conditions: new Set(),
     signals: new Map(),
@@ -205,6 +208,11 @@ export function elementOf(state: WorkingState, row: Row): Element | null {
 
 export function countCompletion(state: WorkingState, element: string): void {
   state.completed.set(element, (state.completed.get(element) ?? 0) + 1);
+}
+
+export function raiseIncident(state: WorkingState, row: Row, incident: Omit<Incident, "at">): void {
+  row.incident = { ...incident, at: state.at };
+  state.raised.push(row);
 }
 
 /** Thrown when an element cannot continue. Becomes an incident of its row. */

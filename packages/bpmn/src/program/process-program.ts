@@ -97,6 +97,8 @@ class ProcessProgram {
 
   #apply(event: MachineEvent): void {
     const { commands, cancelled } = applyEvent(this.#state, event);
+    for (const { element, incident } of this.#state.raised)
+      if (incident !== null) this.#host.incident({ element, reason: incident.kind, message: incident.message });
     for (const location of cancelled) {
       this.#tasks.close(location, "cancelled");
       if (!this.#calls.cancel(location)) this.#host.cancelUnder(location, ELEMENT_LEFT);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEngine, type Engine, memoryStore, type RunHandle, type Store } from "pawl";
+import { createEngine, type Engine, type Log, memoryStore, type RunHandle, type Store } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import { type Crashable, crashable, intercepted, type VirtualWorld, virtualWorld } from "pawl/testing";
 import { type Bpmn, type BpmnOptions, createBpmn } from "../index.ts";
@@ -11,6 +11,8 @@ export type Options = Omit<BpmnOptions, "engine">;
 /** A virtual world, a store, and engines on it. */
 export interface Site {
   readonly world: VirtualWorld;
+  /** The log lines of all engines. */
+  readonly log: readonly { readonly text: string; readonly fields: Readonly<Record<string, unknown>> }[];
   open(options?: Options, crashAt?: Parameters<typeof crashable>[1]): Promise<Desk>;
 }
 
@@ -33,12 +35,15 @@ export async function siteOf(store: Store, atEnd: AtEnd): Promise<Site> {
     call.method === "close" ? (undefined as never) : await proceed(),
   );
   atEnd(() => store.close());
+  const lines: { readonly text: string; readonly fields: Readonly<Record<string, unknown>> }[] = [];
+  const log: Log = (_level, text, fields) => void lines.push({ text, fields });
   return {
     world,
+    log: lines,
     async open(options = {}, crashAt = null) {
       const process = crashable(shared, crashAt);
       const inWorld = process.inWorld(world);
-      const engine = await createEngine({ store: process.store, world: inWorld, lease: LEASE, log: () => undefined });
+      const engine = await createEngine({ store: process.store, world: inWorld, lease: LEASE, log });
       return { engine, process, bpmn: await createBpmn({ engine, ...options }) };
     },
   };

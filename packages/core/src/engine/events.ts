@@ -9,6 +9,7 @@ import type { RunState } from "../model/transition.ts";
 import { warningOf } from "../runner/limits.ts";
 import { currentContext } from "../runtime/async-context.ts";
 import type { Log } from "../runtime/log.ts";
+import type { ProgramIncident } from "../workflow/program.ts";
 import { type FailureLog, isFailedStep } from "./failure-log.ts";
 
 /** Events of an engine: the transitions that it commits, and its own state. */
@@ -56,6 +57,15 @@ export type EngineEvent =
       readonly limit: LimitName;
       readonly percent: number;
     }
+  /** A part of the run, such as an element of a process, cannot continue until an operator acts. */
+  | {
+      readonly kind: "run.incident";
+      readonly runId: string;
+      readonly workflow: string;
+      readonly element: string;
+      readonly reason: string;
+      readonly message: string;
+    }
   /** This worker lost the run: another worker owns it, or the run was cancelled or paused from outside. */
   | { readonly kind: "run.lost"; readonly runId: string; readonly workflow: string; readonly reason: string }
   | { readonly kind: "record"; readonly runId: string; readonly workflow: string; readonly record: JournalRecord }
@@ -92,6 +102,7 @@ const NAMES: Readonly<Record<EngineEventKind, true>> = {
   "run.cancelled": true,
   "run.compensated": true,
   "run.warning": true,
+  "run.incident": true,
   "run.lost": true,
   rollback: true,
   record: true,
@@ -226,6 +237,11 @@ export class EventPublisher {
   compensated({ id: runId, workflow }: RunName, { outcome }: RunEnd): void {
     if (!this.#hub.hasListener("run.compensated")) return;
     this.#hub.emit({ kind: "run.compensated", runId, workflow, failures: rollbackFailures(this.#errorOf(outcome)) });
+  }
+
+  incident(run: RunName, { element, reason, message }: ProgramIncident): void {
+    this.#failures.incident(run, { element, reason, message });
+    this.#hub.emit({ kind: "run.incident", runId: run.id, workflow: run.workflow, element, reason, message });
   }
 
   ended(run: RunName, end: RunEnd): void {

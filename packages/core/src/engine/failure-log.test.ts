@@ -27,7 +27,7 @@ describe.each(TEST_STORES)("failures, on the store $name", ({ create }) => {
       { level: "warn", text: STEP_FAILED, fields: { ...common, location: "charge", attempts: 2 } },
       { level: "error", text: RUN_FAILED, fields: common },
     ]);
-    expect(engine.metrics()).toEqual({ failedRuns: 1, failedSteps: 1, lostLeases: 0 });
+    expect(engine.metrics()).toEqual({ failedRuns: 1, failedSteps: 1, incidents: 0, lostLeases: 0 });
     expect(ended).toEqual([run.id]);
   });
 
@@ -46,7 +46,7 @@ describe.each(TEST_STORES)("failures, on the store $name", ({ create }) => {
     const lines = cluster.log.filter(({ text }) => text === ROLLBACK_FAILED || text === STEP_FAILED);
     const fields = { run: run.id, workflow: "book", location: "charge/~rollback", attempts: 1, error: "no refund" };
     expect(lines).toMatchObject([{ level: "warn", text: ROLLBACK_FAILED, fields }]);
-    expect(engine.metrics()).toEqual({ failedRuns: 1, failedSteps: 1, lostLeases: 0 });
+    expect(engine.metrics()).toEqual({ failedRuns: 1, failedSteps: 1, incidents: 0, lostLeases: 0 });
   });
 
   it("a replay and a cancelled run log no failure", async () => {

@@ -1,5 +1,6 @@
 import type { JournalRecord, RecordKind } from "../model/record.ts";
 import type { Log } from "../runtime/log.ts";
+import type { ProgramIncident } from "../workflow/program.ts";
 
 /** Counts of what this engine noticed since it was created. */
 export interface EngineMetrics {
@@ -7,6 +8,8 @@ export interface EngineMetrics {
   readonly failedRuns: number;
   /** Steps, transactions and rollbacks that failed after their last attempt. */
   readonly failedSteps: number;
+  /** Incidents of processes. */
+  readonly incidents: number;
   /** How often the lease of this worker expired. */
   readonly lostLeases: number;
 }
@@ -19,6 +22,7 @@ interface RunName {
 const RUN_TEXT = "run failed; read its journal, then continue it with retry, or rewind it";
 const STEP_TEXT = "step failed after its last attempt; the run fails unless its code handles the error";
 const ROLLBACK_TEXT = "rollback failed after its last attempt; undo its step yourself, or retry the run";
+const INCIDENT_TEXT = "incident: an element cannot continue; correct the cause, then retry or skip the element";
 const MORE_TEXT = "more failures; they are counted, and not logged until the minute ends";
 
 /** The lines of one text in a window. A failing dependency fails thousands of runs at once. */
@@ -45,6 +49,7 @@ export class FailureLog {
   readonly #windows = new Map<string, { readonly since: number; lines: number; omitted: number }>();
   #failedRuns = 0;
   #failedSteps = 0;
+  #incidents = 0;
   #lostLeases = 0;
 
   constructor(log: Log, now: () => number) {
@@ -53,7 +58,12 @@ export class FailureLog {
   }
 
   get metrics(): EngineMetrics {
-    return { failedRuns: this.#failedRuns, failedSteps: this.#failedSteps, lostLeases: this.#lostLeases };
+    return {
+      failedRuns: this.#failedRuns,
+      failedSteps: this.#failedSteps,
+      incidents: this.#incidents,
+      lostLeases: this.#lostLeases,
+    };
   }
 
   /** The worker has a line for it. */
@@ -71,6 +81,11 @@ export class FailureLog {
     const { kind, location, attempts } = record;
     const text = kind === "rollback" ? ROLLBACK_TEXT : STEP_TEXT;
     this.#line("warn", text, () => ({ run, workflow, location, attempts, ...described(error()) }));
+  }
+
+  incident({ id: run, workflow }: RunName, { element, reason, message: error }: ProgramIncident): void {
+    this.#incidents += 1;
+    this.#line("warn", INCIDENT_TEXT, () => ({ run, workflow, element, reason, error }));
   }
 
   #line(level: "warn" | "error", text: string, fields: () => Readonly<Record<string, unknown>>): void {

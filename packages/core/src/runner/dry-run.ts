@@ -139,6 +139,7 @@ function inertServices({ codec, eventLoop, random, watched }: DryRunServices): S
     policyOf: () => null,
     undoChild: async () => null,
     closeChild: async () => "ended",
+    onIncident: nothing,
     events: {
       onAppendReady: nothing,
       onCommitted: nothing,

@@ -13,6 +13,7 @@ import type {
   JournalAhead,
   ProgramFactory,
   ProgramHost,
+  ProgramIncident,
   ResumePoint,
 } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource-options.ts";
@@ -191,6 +192,10 @@ export class ProgramDriver implements ProgramHost {
     this.#state.pending.document({ mark: { kind, id, attributes } });
     // In replay the change was usually committed before; it goes with the next commit.
     if (this.live) this.#state.pending.requestCommit();
+  }
+
+  incident(incident: ProgramIncident): void {
+    if (!this.#hasEnded && !this.ahead.hasHistory) this.#services.onIncident(this.run, incident);
   }
 
   acquire(request: ResourceRequest): void {

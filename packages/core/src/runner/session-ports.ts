@@ -10,6 +10,7 @@ import type { Log } from "../runtime/log.ts";
 import type { Random } from "../runtime/random.ts";
 import type { UnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Loaded } from "../store/store.ts";
+import type { ProgramIncident } from "../workflow/program.ts";
 import type { ResourceReleases } from "./resource-releases.ts";
 import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
 
@@ -99,6 +100,8 @@ export interface SessionServices {
   undoChild(child: ChildUndo): Promise<string | null>;
   /** Returns the remaining work for a child whose end the run has not received. Cancels the child if no worker executes it. */
   closeChild(child: ChildUndo): Promise<ChildState>;
+  /** The program reported an incident that it had not reported before. */
+  onIncident(run: RunFacts, incident: ProgramIncident): void;
   readonly events: SessionEvents;
 }
 

@@ -7,7 +7,7 @@ import { codeProgram } from "../runner/code-ctx.ts";
 import type { ProgramSettings } from "../runner/ops/branch.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
-import type { Ending, JournalAhead, ProgramHost, ResumePoint } from "../workflow/program.ts";
+import type { Ending, JournalAhead, ProgramHost, ProgramIncident, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource-options.ts";
 
 /** Intercepts the commands and the end of programs. */
@@ -80,6 +80,9 @@ class WrappedHost implements ProgramHost {
   }
   mark(kind: string, id: string, attributes: DocumentAttributes): void {
     this.#host.mark(kind, id, attributes);
+  }
+  incident(incident: ProgramIncident): void {
+    this.#host.incident(incident);
   }
   encode(value: unknown, what: string): Payload {
     return this.#host.encode(value, what);

@@ -244,6 +244,7 @@ export class Worker {
       policyOf: (run) => this.#programs.policyOf(run),
       undoChild: (child) => this.#committer.checked(() => startUndoRun({ store, codec, ops: this.coordinator }, child)),
       closeChild: (child) => this.#committer.checked(() => closeChild({ store, ops: this.coordinator }, child)),
+      onIncident: (run, incident) => this.#publisher.incident(run, incident),
       events: this.#sessionEvents(),
     };
   }

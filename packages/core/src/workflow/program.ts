@@ -20,6 +20,14 @@ export interface BrokenProgram {
 /** How a program ends. */
 export type Ending = FinalEnding | BrokenProgram;
 
+/** Why a part of a run cannot continue. */
+export interface ProgramIncident {
+  /** The part of the program, such as an element of a process. */
+  readonly element: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** The session as its program uses it. */
 export interface ProgramHost {
   readonly runId: string;
@@ -49,6 +57,11 @@ export interface ProgramHost {
    * replay, because a crash may have prevented that commit.
    */
   mark(kind: string, id: string, attributes: DocumentAttributes): void;
+  /**
+   * Reports that a part of the run cannot continue until an operator acts: one log line and one event. Not repeated when the run
+   * has passed this point before.
+   */
+  incident(incident: ProgramIncident): void;
   /** The records that were not delivered yet. */
   readonly ahead: JournalAhead;
   /** Encodes a value for a post. `what` names the value in an error. */
