@@ -540,6 +540,18 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     ]);
   });
 
+  it("ctx.transaction rejects an unreadable name with a code, also if its body is missing", async () => {
+    const cluster = await create(onTestFinished);
+    const revocable = Proxy.revocable({}, {});
+    revocable.revoke();
+    const wrong = workflow("wrong", async (ctx) => {
+      const transaction = ctx.transaction.bind(ctx) as (name: unknown) => Promise<unknown>;
+      return await transaction(revocable.proxy).catch((error: PawlError) => error.code);
+    });
+    const engine = await cluster.engine({ workflows: [wrong] });
+    expect(await cluster.result(await engine.start(wrong, undefined))).toBe("NAME_INVALID");
+  });
+
   it("ctx.step rejects invalid options and names at the call", async () => {
     const cluster = await create(onTestFinished);
     const codes: unknown[] = [];

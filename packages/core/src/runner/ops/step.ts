@@ -111,7 +111,8 @@ export function transaction<Tx, Value>(
   return perform(
     branch,
     (settle) => {
-      if (typeof body !== "function") throw notAllowed(`body of transaction ${String(name)}`, "a function", body);
+      checkName(name, "step name");
+      if (typeof body !== "function") throw notAllowed(`body of transaction ${name}`, "a function", body);
       return {
         ...stepCommand(branch, name, nothing, readOptions(TRANSACTION_OPTIONS, options), settle),
         record: "transaction",
