@@ -33,6 +33,8 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can execute. */
   readonly room: () => number;
+  /** Called when the lease expired before its end by this worker's clock: any of its runs may have been freed. */
+  readonly requireOwnershipChecks: () => void;
   /** Whether a run that this worker executes may have been freed. */
   readonly ownershipUnknown: () => boolean;
   /** The runs that this worker executes, as a heartbeat reports them when the lease may have expired. */
@@ -208,7 +210,8 @@ export class WorkerLoop {
     const mayHaveLapsed = this.#leaseExpired || ownershipUnknown();
     const reply = await store.heartbeat(worker, leaseMs, workflows, mayHaveLapsed ? lapsedRuns() : undefined);
     if (reply.alive || mayHaveLapsed || this.#stopped) return reply;
-    // The lease expired on the way, or by the store's clock only.
+    // The lease expired on the way, or by the store's clock only. No step may start until the second reply.
+    this.#parts.requireOwnershipChecks();
     const second = await store.heartbeat(worker, leaseMs, workflows, lapsedRuns());
     return { ...second, alive: false, freed: reply.freed + second.freed };
   }
