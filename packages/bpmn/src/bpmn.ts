@@ -27,10 +27,12 @@ import {
   startRequest,
 } from "./deployment/start-process.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
+import { historyOf, type ProcessHistory } from "./history/process-history.ts";
+import { recordsUpTo } from "./history/records-up-to.ts";
 import { FORMS, type Forms } from "./human/forms.ts";
 import { type HumanTasks, humanTasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
-import type { RetrySetting } from "./model/process.ts";
+import type { Process, RetrySetting } from "./model/process.ts";
 import { explainProcess, type ProcessExplanation } from "./operations/explain-process.ts";
 import {
   MIGRATE_OPTIONS,
@@ -91,6 +93,12 @@ export interface PublishOptions {
   readonly ttl?: Duration;
 }
 
+/** The time of a view. */
+export interface AtOption {
+  /** The seq of a record. 0 is the start of the run. Default: the newest one. */
+  readonly at?: number;
+}
+
 /** Who changes a version. */
 interface ByOption {
   readonly by?: string;
@@ -126,6 +134,7 @@ const BPMN_OPTIONS = optionTable<BpmnOptions>("createBpmn", {
   snapshotEvery: kinds.integer(1),
 });
 const DEPLOY_OPTIONS = optionTable<DeployOptions>("deploy", { state: kinds.oneOf("draft", "published") });
+const AT_OPTION = optionTable<AtOption>("the call", { at: kinds.integer(0) });
 const BY_OPTION = optionTable<ByOption>("the call", { by: kinds.text });
 const CONDITION_OPTIONS = optionTable<Pick<StartProcessOptions, "tags" | "businessKey">>("startByCondition", {
   tags: kinds.tags,
@@ -349,12 +358,35 @@ export class Bpmn {
     return explainProcess(explanation, await this.view(runId));
   }
 
-  /** The current state of a run: active elements, tasks, incidents, joins that hold tokens, and variables. */
-  async view(runId: string): Promise<ProcessView> {
+  /**
+   * The state of a run: active elements, tasks, incidents, joins that hold tokens, subscriptions and variables. `at` shows it as it was after
+   * an earlier record.
+   */
+  async view(runId: string, options?: AtOption): Promise<ProcessView> {
+    const { at } = readOptions(AT_OPTION, options);
+    const { run, process } = await this.#processRun(runId);
+    if (at === undefined) return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).sinceSnapshot());
+    const { records, isWhole } = await recordsUpTo(this.#engine, run, at);
+    const then: RunSummary = isWhole ? run : { ...run, status: "running" };
+    return viewOf(process, this.#evaluate, then, { snapshot: null, records });
+  }
+
+  /**
+   * What a run did: each passing of an element with its times, input, output, retries and errors, the status of every element, and its tokens.
+   * Computed from all records of the run, so it costs more than `view`. `at` ends it after an earlier record.
+   */
+  async history(runId: string, options?: AtOption): Promise<ProcessHistory> {
+    const { at } = readOptions(AT_OPTION, options);
+    const { run, process } = await this.#processRun(runId);
+    return historyOf(process, this.#evaluate, run, await recordsUpTo(this.#engine, run, at ?? null));
+  }
+
+  /** Reads a run and its process. */
+  async #processRun(runId: string): Promise<{ readonly run: RunSummary; readonly process: Process }> {
     const run = await this.#engine.get(runId);
     if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${runId} not found`);
     if (run.unreadable !== null && run.input === undefined) throw run.unreadable;
     const { process } = await this.#definitions.version(run.workflow, run.version);
-    return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).sinceSnapshot());
+    return { run, process };
   }
 }

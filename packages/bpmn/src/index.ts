@@ -1,4 +1,4 @@
-export { Bpmn, type BpmnOptions, createBpmn, type FindQuery, type PublishOptions } from "./bpmn.ts";
+export { type AtOption, Bpmn, type BpmnOptions, createBpmn, type FindQuery, type PublishOptions } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
 export { rewriteBpmn } from "./definition/moddle.ts";
 export { type Problem, problemsOf } from "./definition/problem.ts";
@@ -21,6 +21,16 @@ export { checkFeel, evaluateFeel, type FeelOptions, type FeelResult, testFeel } 
 export type { Json } from "./feel/json.ts";
 export { temporal } from "./feel/temporal-text.ts";
 export type { FeelValue } from "./feel/value.ts";
+export type { NodeError } from "./history/node-history.ts";
+export type {
+  ArrivalView,
+  ElementView,
+  NodeStatus,
+  NodeView,
+  ProcessHistory,
+  TokenView,
+} from "./history/process-history.ts";
+export type { TokenStatus, TokenVisit } from "./history/token-history.ts";
 export {
   type HttpClient,
   type HttpClientOptions,
@@ -44,6 +54,7 @@ export type { SchemaProblem } from "./human/json-schema.ts";
 export type { TaskAction as TaskAct, TaskComment, TaskDocument as TaskBody, TaskState } from "./human/task-document.ts";
 export type { TaskQuery } from "./human/task-queries.ts";
 export { advance, Instance } from "./machine/advance.ts";
+export type { Observer, TokenId } from "./machine/observer.ts";
 export type {
   AdvanceResult as Advanced,
   Command,
@@ -88,6 +99,7 @@ export type {
 export type { ProcessExplanation } from "./operations/explain-process.ts";
 export type { MigratedRun, MigrateRunsOptions, RunMigrationReport } from "./operations/migrate-runs.ts";
 export type { ElementMap, MigrationProblem } from "./operations/migration-check.ts";
+export type { OpenSubscription } from "./operations/open-subscriptions.ts";
 export {
   ProcessOperations as Operate,
   type RetriedIncident,

@@ -62,7 +62,7 @@ export function completeActivity(state: WorkingState, row: Row): void {
   const isKept = undo !== null && !element.isForCompensation;
   if (isKept && above !== undefined && "undo" in above.role) above.role.undo.push(undo);
   assign(state, above, given);
-  countCompletion(state, element.id);
+  countCompletion(state, row, given);
   if (element.isForCompensation) removeRow(state, row);
   else enqueue(state, { kind: "leave", row: row.id });
 }
@@ -87,17 +87,19 @@ function undoableOf(state: WorkingState, row: Row, element: ActivityElement): Un
 export function leave(state: WorkingState, row: Row): void {
   const element = elementOf(state, row);
   if (element === null || "activation" in element) return;
+  let given: Variables = {};
   if (!isActivity(element) && row.result !== null) {
     const above = state.rows.get(row.parent);
-    assign(
-      state,
-      above,
-      element.outputs.length > 0 ? applyMappings(state, row, element.outputs, row.result) : row.result,
-    );
+    given = element.outputs.length > 0 ? applyMappings(state, row, element.outputs, row.result) : row.result;
+    assign(state, above, given);
     row.result = null;
   }
   const flows = outgoingFlows(state, row, element);
-  if (!isActivity(element)) countCompletion(state, element.id);
-  takeFlows(state, row.parent, flows, isActivity(element) ? element.completionQuantity : 1);
+  if (isActivity(element)) {
+    takeFlows(state, row, flows, { times: element.completionQuantity });
+  } else {
+    countCompletion(state, row, given);
+    takeFlows(state, row, flows);
+  }
   removeRow(state, row);
 }

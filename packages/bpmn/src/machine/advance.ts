@@ -166,10 +166,10 @@ function moveToken(state: WorkingState, work: Extract<WorkItem, { kind: "flow" |
   if (scope === undefined) return;
   scope.pending -= 1;
   if (work.kind === "flow") {
-    arrive(state, work.flow, scope);
+    arrive(state, work.flow, scope, work.token);
   } else {
-    const { element, result, instance = null, variables = null } = work;
-    const row = addRow(state, { parent: scope.id, element, role: PLAIN, result, instance, variables });
+    const { element, result, token, instance = null, variables = null } = work;
+    const row = addRow(state, { parent: scope.id, element, role: PLAIN, result, instance, variables, token });
     enqueue(state, { kind: "start", row: row.id });
   }
   if (scope.children === 0 && scope.pending === 0) enqueue(state, { kind: "check", row: scope.id });

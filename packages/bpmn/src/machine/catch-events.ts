@@ -4,7 +4,15 @@ import type { Row, Subscription, Variables } from "./state.ts";
 import { clearScope, removeRow, removeTree } from "./state-rows.ts";
 import { resubscribe } from "./subscriptions.ts";
 import { assign } from "./variables.ts";
-import { elementOf, enqueue, releaseRow, unsubscribe, type WorkingState } from "./working-state.ts";
+import {
+  elementOf,
+  enqueue,
+  moveToken,
+  releaseRow,
+  spawnToken,
+  unsubscribe,
+  type WorkingState,
+} from "./working-state.ts";
 
 /** Handles the trigger that a subscription waited for. */
 export function handleTrigger(state: WorkingState, subscription: Subscription, variables: Variables): void {
@@ -57,14 +65,17 @@ function handleFlowEvent(
   variables: Variables,
 ): void {
   if (row.element !== element.id) {
-    enqueue(state, { kind: "enter", element: element.id, scope: row.parent, result: variables });
+    // An event-based gateway.
+    state.observer?.completed?.(row, {});
+    const token = moveToken(state, row);
+    enqueue(state, { kind: "enter", element: element.id, scope: row.parent, result: variables, token });
     removeRow(state, row);
     return;
   }
   unsubscribe(state, subscription.location);
   if (isEvent(element) && subscription.trigger.kind === "timer" && subscription.trigger.timer === "cycle") {
     if (resubscribe(state, row, element, subscription)) {
-      takeFlows(state, row.parent, outgoingFlows(state, row, element));
+      takeFlows(state, row, outgoingFlows(state, row, element), { stays: true });
       return;
     }
   }
@@ -81,7 +92,8 @@ export function catchAtBoundary(
   variables: Variables,
   isInterrupting: boolean,
 ): void {
-  enqueue(state, { kind: "enter", element: event.id, scope: host.parent, result: variables });
+  const token = isInterrupting ? moveToken(state, host) : spawnToken(state, host);
+  enqueue(state, { kind: "enter", element: event.id, scope: host.parent, result: variables, token });
   if (isInterrupting) removeTree(state, host);
 }
 
@@ -98,11 +110,12 @@ export function startEventSubProcess(
     scope.role.interruptedBy = own.id;
     closeEventSubProcesses(state, scope);
     const { id } = scope;
-    enqueue(state, { kind: "enter", element: own.id, scope: id, result: variables });
+    enqueue(state, { kind: "enter", element: own.id, scope: id, result: variables, token: spawnToken(state, scope) });
     clearExceptNewest(state, scope);
     return;
   }
-  enqueue(state, { kind: "enter", element: own.id, scope: scope.id, result: variables });
+  const token = spawnToken(state, scope);
+  enqueue(state, { kind: "enter", element: own.id, scope: scope.id, result: variables, token });
 }
 
 /** Ends the subscriptions of all event sub-processes of a scope. */

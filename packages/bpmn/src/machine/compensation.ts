@@ -3,7 +3,7 @@ import { closeEventSubProcesses } from "./catch-events.ts";
 import type { Role, Row, Undoable } from "./state.ts";
 import { addRow, clearScope, removeRow, removeTree, selfAndAncestors } from "./state-rows.ts";
 import { compensationSubProcess } from "./throw-events.ts";
-import { countCompletion, elementOf, enqueue, type WorkingState } from "./working-state.ts";
+import { countCompletion, elementOf, enqueue, moveToken, spawnToken, type WorkingState } from "./working-state.ts";
 
 type Compensation = Extract<EventTrigger, { kind: "compensation" }>;
 type CompensationRole = Extract<Role, { kind: "undoing" }>;
@@ -65,7 +65,8 @@ export function compensateNext(state: WorkingState, row: Row, role: Compensation
   }
   role.queue = rest;
   if (next.handler !== null) {
-    enqueue(state, { kind: "enter", element: next.handler, scope: row.id, result: null });
+    const token = spawnToken(state, row);
+    enqueue(state, { kind: "enter", element: next.handler, scope: row.id, result: null, token });
     return;
   }
   const own = compensationSubProcess(state, next.element);
@@ -95,7 +96,7 @@ function finishCompensation(state: WorkingState, row: Row, { after }: Compensati
   // The cancel event belongs to the whole loop, so one cancelled instance cancels all.
   const host = row.instance === null ? row : state.rows.get(row.parent);
   if (event !== undefined && host !== undefined) {
-    enqueue(state, { kind: "enter", element: event, scope: host.parent, result: {} });
+    enqueue(state, { kind: "enter", element: event, scope: host.parent, result: {}, token: moveToken(state, host) });
     removeTree(state, host);
     return;
   }
@@ -104,7 +105,7 @@ function finishCompensation(state: WorkingState, row: Row, { after }: Compensati
     enqueue(state, { kind: "complete", row: row.id });
     return;
   }
-  countCompletion(state, row.element);
+  countCompletion(state, row);
   enqueue(state, { kind: "leave", row: row.id });
 }
 

@@ -6,7 +6,15 @@ import { computedText, subscribeAll } from "./subscriptions.ts";
 import { publish } from "./tasks.ts";
 import { codeOf, throwError, throwEscalation } from "./throw-events.ts";
 import { visibleVariables } from "./variables.ts";
-import { countCompletion, enqueue, IncidentError, issue, newRowLocation, type WorkingState } from "./working-state.ts";
+import {
+  countCompletion,
+  enqueue,
+  IncidentError,
+  issue,
+  moveToken,
+  newRowLocation,
+  type WorkingState,
+} from "./working-state.ts";
 
 /** Enters an event. An event whose trigger already occurred is left at once; other events subscribe, or throw. */
 export function enterEvent(state: WorkingState, row: Row, event: EventElement): void {
@@ -58,11 +66,11 @@ function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigge
       startCompensation(state, row, trigger);
       return false;
     case "cancel":
-      countCompletion(state, event.id);
+      countCompletion(state, row);
       cancelTransaction(state, row);
       return false;
     case "terminate":
-      countCompletion(state, event.id);
+      countCompletion(state, row);
       terminate(state, row);
       return false;
     case "timer":
@@ -81,7 +89,7 @@ function broadcast(state: WorkingState, row: Row, name: string): void {
 /** Throws an error. An uncaught error fails the process, and the calling run gets it. */
 function throwErrorFrom(state: WorkingState, row: Row, event: EventElement, code: string): void {
   const variables = row.result ?? {};
-  countCompletion(state, event.id);
+  countCompletion(state, row);
   if (throwError(state, row, code, variables)) {
     if (state.rows.has(row.id)) removeRow(state, row);
     return;
@@ -109,8 +117,8 @@ function followLink(state: WorkingState, row: Row, event: EventElement, name: st
   });
   if (target === undefined)
     throw new IncidentError("invalid", `${event.id}: link "${name}" not found in ${event.scope}`);
-  countCompletion(state, event.id);
-  enqueue(state, { kind: "enter", element: target, scope: row.parent, result: {} });
+  countCompletion(state, row);
+  enqueue(state, { kind: "enter", element: target, scope: row.parent, result: {}, token: moveToken(state, row) });
   removeRow(state, row);
 }
 

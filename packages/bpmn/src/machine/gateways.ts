@@ -1,4 +1,5 @@
 import { type ActivityElement, type EventElement, type GatewayElement, isActivity } from "../model/process.ts";
+import type { TokenId } from "./observer.ts";
 import type { Row } from "./state.ts";
 import { removeRow } from "./state-rows.ts";
 import { subscribeAll } from "./subscriptions.ts";
@@ -15,8 +16,8 @@ export function passGateway(state: WorkingState, row: Row, gateway: GatewayEleme
     return;
   }
   const flows = flowsOf(state, row, gateway, gateway.type);
-  countCompletion(state, gateway.id);
-  takeFlows(state, row.parent, flows);
+  countCompletion(state, row);
+  takeFlows(state, row, flows);
   removeRow(state, row);
 }
 
@@ -92,36 +93,60 @@ function noFlow(id: string): IncidentError {
   return new IncidentError("noFlow", `no condition of the outgoing flows of ${id} is met, and it has no default flow`);
 }
 
-export function takeFlows(state: WorkingState, scope: number, flows: readonly string[], times = 1): void {
-  for (const flow of flows) for (let i = 0; i < times; i += 1) enqueue(state, { kind: "flow", flow, scope });
+/** Sends tokens of a row to flows. `stays`: the row keeps its own token. */
+export function takeFlows(
+  state: WorkingState,
+  row: Row,
+  flows: readonly string[],
+  { times = 1, stays = false }: { readonly times?: number; readonly stays?: boolean } = ONCE,
+): void {
+  const tokens = state.observer?.took?.(row, flows, times, stays);
+  const scope = row.parent;
+  let sent = 0;
+  for (const flow of flows) {
+    for (let i = 0; i < times; i += 1) {
+      enqueue(state, { kind: "flow", flow, scope, token: tokens?.[sent] ?? 0 });
+      sent += 1;
+    }
+  }
 }
 
+const ONCE = {};
+
 /** Handles the arrival of a token at the target of a flow. */
-export function arrive(state: WorkingState, flow: string, scope: Row): void {
+export function arrive(state: WorkingState, flow: string, scope: Row, token: TokenId): void {
   const target = state.process.elements.get(state.process.flows.get(flow)?.target ?? "");
   if (target === undefined || scope.role.kind !== "scope") return;
   const joins = target.incoming.length > 1;
   if (target.type === "parallelGateway" && joins) {
     holdToken(scope.role.joins, target.id, flow);
+    state.observer?.held?.(scope, target.id, flow, token);
     joinParallel(state, scope, target);
   } else if ((target.type === "inclusiveGateway" || target.type === "complexGateway") && joins) {
     const reset = scope.role.resets[target.id];
-    if (reset === undefined) holdToken(scope.role.joins, target.id, flow);
-    else reset.push(flow);
+    if (reset === undefined) {
+      holdToken(scope.role.joins, target.id, flow);
+      state.observer?.held?.(scope, target.id, flow, token);
+    } else {
+      reset.push(flow);
+      state.observer?.consumed?.(token);
+    }
     state.scopesWithJoins.add(scope.id);
   } else if (isActivity(target) && target.startQuantity > 1) {
     holdToken(scope.role.joins, target.id, "");
+    state.observer?.held?.(scope, target.id, "", token);
     const count = scope.role.joins[target.id]?.[""] ?? 0;
     if (count < target.startQuantity) return;
-    for (let i = 0; i < target.startQuantity; i += 1) removeToken(scope.role.joins, target.id, "");
-    enter(state, target.id, scope.id);
+    const flows = Array.from({ length: target.startQuantity }, () => "");
+    for (const held of flows) removeToken(scope.role.joins, target.id, held);
+    enter(state, target.id, scope, state.observer?.merged?.(scope, target.id, flows));
   } else {
-    enter(state, target.id, scope.id);
+    enter(state, target.id, scope, token);
   }
 }
 
-function enter(state: WorkingState, element: string, scope: number): void {
-  enqueue(state, { kind: "enter", element, scope, result: null });
+function enter(state: WorkingState, element: string, scope: Row, token: TokenId = 0): void {
+  enqueue(state, { kind: "enter", element, scope: scope.id, result: null, token });
 }
 
 /**
@@ -133,7 +158,7 @@ function joinParallel(state: WorkingState, scope: Row, gateway: GatewayElement):
   const held = joins[gateway.id];
   if (held === undefined || gateway.incoming.some((flow) => (held[flow] ?? 0) === 0)) return;
   for (const flow of gateway.incoming) removeToken(joins, gateway.id, flow);
-  enter(state, gateway.id, scope.id);
+  enter(state, gateway.id, scope, state.observer?.merged?.(scope, gateway.id, gateway.incoming));
 }
 
 type Joins = Record<string, Record<string, number>>;

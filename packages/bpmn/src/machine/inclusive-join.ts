@@ -146,7 +146,8 @@ function fire(state: WorkingState, scope: Row, role: ScopeRole, gateway: Gateway
   const flows = Object.keys(role.joins[gateway.id] ?? {});
   for (const flow of flows) removeToken(role.joins, gateway.id, flow);
   if (gateway.activation !== null && flows.length < gateway.incoming.length) role.resets[gateway.id] = flows;
-  enqueue(state, { kind: "enter", element: gateway.id, scope: scope.id, result: null });
+  const token = state.observer?.merged?.(scope, gateway.id, flows) ?? 0;
+  enqueue(state, { kind: "enter", element: gateway.id, scope: scope.id, result: null, token });
 }
 
 /** Replaces the tokens at a join by one token with an incident, for an operator to resolve. */
@@ -157,8 +158,10 @@ function raiseIncidentAt(
   gateway: string,
   why: Pick<Incident, "kind" | "message">,
 ): true {
-  for (const flow of Object.keys(role.joins[gateway] ?? {})) removeToken(role.joins, gateway, flow);
-  const row = addRow(state, { parent: scope.id, element: gateway, role: PLAIN });
+  const flows = Object.keys(role.joins[gateway] ?? {});
+  for (const flow of flows) removeToken(role.joins, gateway, flow);
+  const token = state.observer?.merged?.(scope, gateway, flows) ?? 0;
+  const row = addRow(state, { parent: scope.id, element: gateway, role: PLAIN, token });
   raiseIncident(state, row, { ...why, retryFrom: "start" });
   return true;
 }

@@ -13,6 +13,7 @@ import {
   ROOT,
   raiseIncident,
   releaseRow,
+  spawnToken,
   unsubscribe,
   type WorkingState,
 } from "./working-state.ts";
@@ -50,10 +51,9 @@ function start(state: WorkingState, { variables, startedBy }: Extract<MachineEve
   if (startedBy === null) {
     enterStarts(state, root, defaultStarts(process));
   } else {
-    enqueue(state, { kind: "enter", element: startedBy.element, scope: root.id, result: startedBy.variables });
-    for (const element of otherGatewayTargets(process, startedBy.element)) {
-      enqueue(state, { kind: "enter", element, scope: root.id, result: null });
-    }
+    const { element, variables: result } = startedBy;
+    enqueue(state, { kind: "enter", element, scope: root.id, result, token: spawnToken(state, root) });
+    enterStarts(state, root, otherGatewayTargets(process, element));
   }
   if (root.pending === 0) enqueue(state, { kind: "check", row: ROOT });
 }
@@ -77,6 +77,7 @@ function handleCompletion(state: WorkingState, event: Extract<MachineEvent, { ki
   const command = state.commands.get(location);
   if (command === undefined) return;
   state.commands.delete(location);
+  state.observer?.closed?.(command, "completed");
   if (command.kind === "due") {
     state.owned.get(command.row)?.delete(location);
     handleOverdue(state, command);
@@ -121,6 +122,7 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
   if (command === undefined || row === null) return;
   state.commands.delete(event.location);
   state.owned.get(row.id)?.delete(event.location);
+  state.observer?.failed?.(row, { code: event.kind === "threw" ? event.code : null, message: event.message });
   if (event.kind === "failed") {
     raiseIncident(state, row, { kind: event.reason, message: event.message, retryFrom: "work" });
     return;

@@ -3,7 +3,7 @@ import { catchAtBoundary } from "./catch-events.ts";
 import type { Role, Row, Undoable, Variables } from "./state.ts";
 import { clearScope, removeRow } from "./state-rows.ts";
 import { assign, evaluate, isTrue } from "./variables.ts";
-import { enqueue, IncidentError, type WorkingState } from "./working-state.ts";
+import { enqueue, IncidentError, spawnToken, type WorkingState } from "./working-state.ts";
 
 type LoopRole = Extract<Role, { kind: "loop" }>;
 
@@ -65,7 +65,8 @@ function startInstance(
   role.started += 1;
   const item = loop.kind === "multi" && loop.item !== null ? { [loop.item]: role.items?.[instance] ?? null } : {};
   const variables = { loopCounter: instance + 1, ...item };
-  enqueue(state, { kind: "enter", element: element.id, scope: body.id, result: null, instance, variables });
+  const token = spawnToken(state, body);
+  enqueue(state, { kind: "enter", element: element.id, scope: body.id, result: null, token, instance, variables });
 }
 
 /** Completes one instance of a loop. Everything that can fail is computed before the state changes. */
@@ -95,6 +96,7 @@ export function endInstance(
     role.outputs[row.instance] = output;
   }
   if (undo !== null) role.undo.push(undo);
+  state.observer?.completed?.(row, given);
   removeRow(state, row);
   for (const { trigger } of thrown) if (trigger !== null) throwToBoundaries(state, body, element, trigger, given);
   if (loop.kind === "standard" ? !again : isDone || role.ended === role.total) finishLoop(state, body, role, loop);

@@ -1,8 +1,9 @@
 import { isActivity } from "../model/process.ts";
+import type { TokenId } from "./observer.ts";
 import type { OperatorAction, Row } from "./state.ts";
 import { removeTree, selfAndAncestors } from "./state-rows.ts";
 import { assign, assignLocal } from "./variables.ts";
-import { elementOf, enqueue, ROOT, type WorkingState } from "./working-state.ts";
+import { elementOf, enqueue, moveToken, ROOT, spawnToken, type WorkingState } from "./working-state.ts";
 
 /** Applies an operator action. An action that does not apply changes nothing. */
 export function applyAction(state: WorkingState, event: OperatorAction): void {
@@ -21,12 +22,13 @@ export function applyAction(state: WorkingState, event: OperatorAction): void {
       return;
     case "moveToken":
       withRow(state, event.row, (row) => {
-        if (enterElement(state, scopeFor(state, row, event.to), event.to)) removeTree(state, row);
+        if (enterElement(state, scopeFor(state, row, event.to), event.to, () => moveToken(state, row)))
+          removeTree(state, row);
       });
       return;
     case "addToken":
       assign(state, state.rows.get(ROOT), event.variables);
-      enterElement(state, state.rows.get(ROOT) ?? null, event.to);
+      enterElement(state, state.rows.get(ROOT) ?? null, event.to, (scope) => spawnToken(state, scope));
   }
 }
 
@@ -45,6 +47,7 @@ function retry(state: WorkingState, row: Row): void {
   if (row.incident === null) return;
   const { retryFrom } = row.incident;
   row.incident = null;
+  state.observer?.resolved?.(row);
   enqueue(state, { kind: retryFrom === "work" ? "retryWork" : retryFrom, row: row.id });
 }
 
@@ -52,6 +55,7 @@ function retry(state: WorkingState, row: Row): void {
 function skip(state: WorkingState, row: Row, variables: Readonly<Record<string, unknown>>): void {
   const element = elementOf(state, row);
   if (element === null) return;
+  state.observer?.skipped?.(row);
   row.incident = null;
   row.result = variables;
   if (isActivity(element)) enqueue(state, { kind: "complete", row: row.id });
@@ -69,9 +73,9 @@ function scopeFor(state: WorkingState, row: Row, to: string): Row | null {
   return null;
 }
 
-function enterElement(state: WorkingState, scope: Row | null, to: string): boolean {
+function enterElement(state: WorkingState, scope: Row | null, to: string, tokenIn: (scope: Row) => TokenId): boolean {
   const element = state.process.elements.get(to);
   if (scope === null || element === undefined) return false;
-  enqueue(state, { kind: "enter", element: to, scope: scope.id, result: null });
+  enqueue(state, { kind: "enter", element: to, scope: scope.id, result: null, token: tokenIn(scope) });
   return true;
 }

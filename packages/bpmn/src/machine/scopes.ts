@@ -6,7 +6,15 @@ import { clearScope, removeRow, scopeRole } from "./state-rows.ts";
 import { subscribeAll } from "./subscriptions.ts";
 import { startEventsOf } from "./throw-events.ts";
 import { evaluate, isTrue } from "./variables.ts";
-import { countCompletion, elementOf, enqueue, IncidentError, ROOT, type WorkingState } from "./working-state.ts";
+import {
+  countCompletion,
+  elementOf,
+  enqueue,
+  IncidentError,
+  ROOT,
+  spawnToken,
+  type WorkingState,
+} from "./working-state.ts";
 
 /** Starts a sub-process: its data, its event sub-processes, then its start elements. */
 export const startSubProcess: StartActivity = (state, row, element) => {
@@ -16,7 +24,8 @@ export const startSubProcess: StartActivity = (state, row, element) => {
   openScope(state, row, element.id);
   if (element.type === "eventSubProcess") {
     for (const start of startEventsOf(state, element.id)) {
-      enqueue(state, { kind: "enter", element: start.id, scope: row.id, result: row.result ?? {} });
+      const token = spawnToken(state, row);
+      enqueue(state, { kind: "enter", element: start.id, scope: row.id, result: row.result ?? {}, token });
     }
     row.result = null;
   } else if (element.adHoc === null) {
@@ -40,7 +49,9 @@ export function openScope(state: WorkingState, row: Row, scope: string): void {
 }
 
 export function enterStarts(state: WorkingState, row: Row, starts: readonly string[]): void {
-  for (const element of starts) enqueue(state, { kind: "enter", element, scope: row.id, result: null });
+  for (const element of starts) {
+    enqueue(state, { kind: "enter", element, scope: row.id, result: null, token: spawnToken(state, row) });
+  }
 }
 
 function startAdHoc(
@@ -101,7 +112,7 @@ function endScope(state: WorkingState, row: Row, role: Extract<Role, { kind: "sc
   }
   const element = elementOf(state, row);
   if (element?.type === "eventSubProcess") {
-    countCompletion(state, element.id);
+    countCompletion(state, row);
     removeRow(state, row);
   } else if (element !== null && isActivity(element) && !state.endedScopes.has(row.id)) {
     state.endedScopes.add(row.id);

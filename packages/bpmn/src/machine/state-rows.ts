@@ -1,3 +1,4 @@
+import type { TokenId } from "./observer.ts";
 import type { Role, Row, Variables } from "./state.ts";
 import { enqueue, newLocation, releaseRow, type WorkingState } from "./working-state.ts";
 
@@ -8,6 +9,8 @@ interface NewRow {
   readonly variables?: Record<string, unknown> | null;
   readonly result?: Variables | null;
   readonly instance?: number | null;
+  /** The token that has reached the element. Omitted for rows that no token has reached. */
+  readonly token?: TokenId;
 }
 
 export const PLAIN: Role = { kind: "plain" };
@@ -16,7 +19,10 @@ export function scopeRole(): Role {
   return { kind: "scope", joins: {}, resets: {}, undo: [], interruptedBy: null, waiting: [] };
 }
 
-export function addRow(state: WorkingState, { parent, element, role, variables, result, instance }: NewRow): Row {
+export function addRow(
+  state: WorkingState,
+  { parent, element, role, variables, result, instance, token }: NewRow,
+): Row {
   const row: Row = {
     id: state.nextId,
     parent,
@@ -39,6 +45,7 @@ export function addRow(state: WorkingState, { parent, element, role, variables, 
   state.rows.set(row.id, row);
   const above = state.rows.get(parent);
   if (above !== undefined) link(state, above, row);
+  if (token !== undefined) state.observer?.entered?.(row, token);
   return row;
 }
 
@@ -54,6 +61,7 @@ function link(state: WorkingState, above: Row, row: Row): void {
 /** Removes a row without children. Its parent is checked for its end. */
 export function removeRow(state: WorkingState, row: Row): void {
   releaseRow(state, row.id);
+  state.observer?.removed?.(row);
   state.rows.delete(row.id);
   state.scopesWithJoins.delete(row.id);
   const above = state.rows.get(row.parent);
@@ -92,6 +100,7 @@ export function clearScope(state: WorkingState, scope: Row): void {
   for (const child of [...childrenOf(state, scope)]) removeTree(state, child);
   state.queue = state.queue.filter((work) => !("scope" in work && work.scope === scope.id));
   scope.pending = 0;
+  state.observer?.cleared?.(scope);
   state.scopesWithJoins.delete(scope.id);
   if (scope.role.kind !== "scope") return;
   for (const held of [scope.role.joins, scope.role.resets]) for (const key of Object.keys(held)) delete held[key];

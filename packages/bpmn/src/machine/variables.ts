@@ -31,6 +31,7 @@ export function assign(state: WorkingState, row: Row | undefined, variables: Var
     replaced.add(target);
     put(target.variables ?? {}, name, value);
     state.variablesChanged = true;
+    state.observer?.assigned?.(target, name, value);
   }
 }
 
@@ -39,6 +40,7 @@ export function assignLocal(state: WorkingState, row: Row, name: string, value: 
   row.variables = { ...row.variables };
   put(row.variables, name, value);
   state.variablesChanged = true;
+  state.observer?.assigned?.(row, name, value);
 }
 
 /** Defines `__proto__` as a plain property, so that no name reaches the prototype. */

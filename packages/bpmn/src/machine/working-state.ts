@@ -1,4 +1,5 @@
 import type { Element, Expression, Process } from "../model/process.ts";
+import type { Observer, TokenId } from "./observer.ts";
 import type { Command, Ending, Incident, Row, RowCommand, State, Subscription, Variables } from "./state.ts";
 
 /** Inputs of the token machine besides state and event. Must be pure: the machine is replayed. */
@@ -10,13 +11,14 @@ export interface Environment {
 
 /** Queued work of the current event, FIFO. */
 export type WorkItem =
-  | { readonly kind: "flow"; readonly flow: string; readonly scope: number }
+  | { readonly kind: "flow"; readonly flow: string; readonly scope: number; readonly token: TokenId }
   /** A token arrives at an element. `result` is set if its trigger already occurred. */
   | {
       readonly kind: "enter";
       readonly element: string;
       readonly scope: number;
       readonly result: Variables | null;
+      readonly token: TokenId;
       readonly instance?: number;
       readonly variables?: Record<string, unknown>;
     }
@@ -54,9 +56,13 @@ export interface WorkingState {
   /** Scopes that ended during this event. Each is completed once, even if it is checked repeatedly. */
   readonly endedScopes: Set<number>;
   variablesChanged: boolean;
+  /** Null if nobody observes the instance. */
+  observer: Observer | null;
 }
 
 export const ROOT = 1;
+
+const NONE: Variables = {};
 
 export function createWorkingState(process: Process, environment: Environment): WorkingState {
   return {
@@ -80,6 +86,7 @@ export function createWorkingState(process: Process, environment: Environment): 
     scopesWithJoins: new Set(),
     endedScopes: new Set(),
     variablesChanged: false,
+    observer: null,
   };
 }
 
@@ -150,11 +157,15 @@ export function issue(state: WorkingState, command: Command): void {
   state.commands.set(command.location, command);
   state.issued.set(command.location, command);
   if ("row" in command) addOwned(state, command.row, command.location);
+  state.observer?.issued?.(command);
 }
 
 /** Cancels a command. A command that the kernel has not received yet is dropped. */
 function cancelCommand(state: WorkingState, location: string): void {
-  if (!state.commands.delete(location)) return;
+  const command = state.commands.get(location);
+  if (command === undefined) return;
+  state.commands.delete(location);
+  state.observer?.closed?.(command, "cancelled");
   if (!state.issued.delete(location)) state.cancelled.push(location);
 }
 
@@ -202,17 +213,27 @@ export function releaseRow(state: WorkingState, row: number): void {
   state.owned.delete(row);
 }
 
+export function spawnToken({ observer }: WorkingState, from: Row): TokenId {
+  return observer?.spawned?.(from) ?? 0;
+}
+
+export function moveToken({ observer }: WorkingState, from: Row): TokenId {
+  return observer?.moved?.(from) ?? 0;
+}
+
 export function elementOf(state: WorkingState, row: Row): Element | null {
   return state.process.elements.get(row.element) ?? null;
 }
 
-export function countCompletion(state: WorkingState, element: string): void {
-  state.completed.set(element, (state.completed.get(element) ?? 0) + 1);
+export function countCompletion(state: WorkingState, row: Row, output: Variables = NONE): void {
+  state.completed.set(row.element, (state.completed.get(row.element) ?? 0) + 1);
+  state.observer?.completed?.(row, output);
 }
 
 export function raiseIncident(state: WorkingState, row: Row, incident: Omit<Incident, "at">): void {
   row.incident = { ...incident, at: state.at };
   state.raised.push(row);
+  state.observer?.raised?.(row);
 }
 
 /** Thrown when an element cannot continue. Becomes an incident of its row. */

@@ -6,6 +6,7 @@ import { elementOf, ROOT } from "../machine/working-state.ts";
 import type { Process } from "../model/process.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { rebuildState } from "../program/rebuild-state.ts";
+import { type OpenSubscription, openSubscriptions } from "./open-subscriptions.ts";
 import { type WaitingJoin, waitingJoins } from "./waiting-joins.ts";
 
 /** An active element of a run. */
@@ -35,13 +36,14 @@ export interface IncidentView {
   readonly at: number;
 }
 
-/** The current state of a process run. */
+/** The state of a process run. */
 export interface ProcessView {
   readonly runId: string;
   readonly process: string;
   readonly version: number;
   /** Null if it has none. */
   readonly businessKey: string | null;
+  /** For an earlier record, `running`. */
   readonly status: RunSummary["status"];
   readonly currentNodes: readonly ActiveNode[];
   /** How often each element has completed, in order of first completion. */
@@ -51,6 +53,10 @@ export interface ProcessView {
   readonly incidents: readonly IncidentView[];
   /** Elements that hold tokens until more of them arrive. They are not among `currentNodes`: no operator action applies to them. */
   readonly joins: readonly WaitingJoin[];
+  /** What its elements wait for: times, messages, signals and conditions. Errors and escalations are caught without one. */
+  readonly subscriptions: readonly OpenSubscription[];
+  /** The newest record that the view contains. */
+  readonly seq: number;
   /** Fraction of the elements that have completed at least once, 0 to 1. 1 if the run has completed. */
   readonly progress: number;
 }
@@ -87,6 +93,8 @@ export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, si
       return [{ row: id, element, kind, message, at }];
     }),
     joins: waitingJoins(state, ROOT),
+    subscriptions: openSubscriptions(state),
+    seq: since.records.at(-1)?.seq ?? since.snapshot?.seq ?? run.baseSeq,
     progress: run.status === "completed" ? 1 : state.completed.size / Math.max(1, process.elements.size),
   };
 }
