@@ -64,7 +64,8 @@ export const BPMN_API: readonly ApiGroup[] = [
       signal: call(data("stop"), variables, options({ id: data("s-1") })),
       completeTask: call(run, oneOf(ref("location of a task"), data("nowhere")), variables),
       explain: call(run),
-      view: call(run),
+      view: call(run, options({ at: count })),
+      history: call(run, options({ at: count })),
     },
   },
   {
