@@ -48,6 +48,11 @@ export const REGRESSIONS: readonly Regression[] = [
     kinds: "all",
     bug: "a load discarded the session of a freed run while the heartbeat that took the run back was under way",
   },
+  {
+    seed: 2_100,
+    kinds: "all",
+    bug: "retention deleted rows after another call had reported that the store must not be used",
+  },
 ];
 
 export function* regressionJobs(dist: string | null): Generator<Job> {

@@ -1,5 +1,5 @@
 import { readOptions } from "../model/option-check.ts";
-import type { Pruned } from "../rules/tables.ts";
+import type { Pruned, PruneRequest } from "../rules/tables.ts";
 import { added, NOTHING_PRUNED, pruneBatch, pruneOnce } from "../worker/retention-loop.ts";
 import type { EngineConfig } from "./config.ts";
 import { PRUNE_OPTIONS, type PruneOptions, type PruneReport, resolveRetention } from "./retention.ts";
@@ -17,7 +17,8 @@ export async function pruneAll(
     options.retention === undefined ? config.retention : resolveRetention(options.retention, config.eventRetentionMs);
   let sum: Pruned = NOTHING_PRUNED;
   for (let done = false; !done && options.signal?.aborted !== true; ) {
-    const pruned = await withRetry(() => pruneOnce(store, retention, batch));
+    const prune = (request: PruneRequest) => withRetry(() => store.prune(request));
+    const pruned = (await pruneOnce(retention, store.now(), batch, prune)) ?? NOTHING_PRUNED;
     sum = added(sum, pruned);
     done = pruned.done;
     options.onProgress?.(reportOf(sum));

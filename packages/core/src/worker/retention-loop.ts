@@ -15,11 +15,20 @@ export const NOTHING_PRUNED: Pruned = { runs: 0, entries: 0, expired: 0, letters
 
 /**
  * Deletes expired rows once: at most `limit` runs of each status, ids, events and letters. Each kind is a separate commit, so that no
- * other commit waits long.
+ * other commit waits long. Resolves to null if `prune` does, and makes no further call.
  */
-export async function pruneOnce(store: Store, retention: Retention, limit: number): Promise<Pruned> {
+export async function pruneOnce(
+  retention: Retention,
+  now: number,
+  limit: number,
+  prune: (request: PruneRequest) => Promise<Pruned | null>,
+): Promise<Pruned | null> {
   let sum = NOTHING_PRUNED;
-  for (const request of requests(retention, store.now(), limit)) sum = added(sum, await store.prune(request));
+  for (const request of requests(retention, now, limit)) {
+    const pruned = await prune(request);
+    if (pruned === null) return null;
+    sum = added(sum, pruned);
+  }
   return sum;
 }
 
@@ -98,7 +107,9 @@ export class RetentionLoop {
     const { store, clock, retention, withRetry, stopped } = this.#parts;
     this.#pruning = true;
     const startedAt = clock.now();
-    const pruned = await withRetry(() => pruneOnce(store, retention, pruneBatch(store)));
+    const pruned = await pruneOnce(retention, store.now(), pruneBatch(store), async (request) =>
+      stopped() ? null : await withRetry(() => store.prune(request)),
+    );
     const again = (): void => {
       this.#pruning = false;
       if (!stopped()) void this.tick();

@@ -58,7 +58,7 @@ export interface Round {
  *    has kept every run that no other worker claimed.
  * 2. A hint starts a claim round early; the poll guarantees one. An idle worker makes one store call per poll.
  * 3. A store error never ends the loop: the next heartbeat or poll retries. An error that no retry can cure is reported to
- *    `onFatalError`, and after `abandonStore` no further call is made.
+ *    `onFatalError`, and after `stop` no further call is made but `retire`.
  * 4. If another worker's lease expires before our next heartbeat, a timer sends one at that moment, so its runs are freed on time.
  * 5. Nothing is claimed before the first heartbeat is acknowledged, or after our lease expired: other workers would free the
  *    claimed runs at once.
@@ -71,7 +71,6 @@ export class WorkerLoop {
   readonly #unknown: UnknownWorkflows;
   #started = false;
   #stopped = false;
-  #storeUnusable = false;
   #claimsPaused = false;
   #claiming = false;
   #polling = false;
@@ -164,16 +163,10 @@ export class WorkerLoop {
     this.#cancelExpiry?.();
   }
 
-  /** Stops permanently: the store must not be used any more. */
-  abandonStore(): void {
-    this.#storeUnusable = true;
-    this.stop();
-  }
-
   /** Stops, and releases this worker's runs. If the store is unreachable, they are freed when the lease expires. */
   async retire(): Promise<void> {
     this.stop();
-    if (!this.#started || this.#storeUnusable) return;
+    if (!this.#started) return;
     const { store, withRetry } = this.#parts;
     await this.#orLog("retire", () => withRetry(() => store.retire(this.#settings.worker)));
   }

@@ -371,15 +371,14 @@ export class Worker {
   /** The host must notice that this process works no more, so the process may end: `exitCodeWhenBroken`. */
   #onBroken(error: unknown): void {
     const { log, exitCodeWhenBroken: exitCode, world } = this.#config;
+    this.#loop.stop();
     if (stopsEngine(error)) {
       const { code, message } = error;
       log("error", "engine stopped: store must not be used any more", { code, error: message });
-      this.#loop.abandonStore();
       this.#loader.discardAll(error);
     } else {
       const text = "engine stopped: invariant violated, nothing invalid was written";
       log("error", text, { error: String(error), stack: error instanceof Error ? error.stack : undefined });
-      this.#loop.stop();
       this.#loader.discardAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
     }
     this.#publisher.event({ kind: "engine.broken", error });
