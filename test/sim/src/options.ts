@@ -11,6 +11,8 @@ export interface SimOptions {
   readonly mutants: boolean;
   /** Only mutants whose file or name contains this text. */
   readonly only: string;
+  /** Save the case that catches each mutant. */
+  readonly keep: boolean;
   readonly sweep: boolean;
   /** The number of processes. */
   readonly workers: number;
@@ -25,6 +27,7 @@ const HELP = `npm run sim -- [options]
   --all         continue after failed seeds, and list them
   --seed N      execute one seed, print its trace, and shrink its case if it fails
   --mutants     plant each bug and print the seed that finds it; --only TEXT selects mutants by file or name
+                --keep searches --seeds seeds, and saves the case that catches a mutant in test/sim/cases
   --sweep       inject every fault into every store call of fixed programs
   --workers N   number of processes (2)
   --kernel      generate programs of kernel operations only
@@ -37,6 +40,7 @@ const KNOWN = {
   seed: { type: "string" },
   mutants: { type: "boolean", default: false },
   only: { type: "string", default: "" },
+  keep: { type: "boolean", default: false },
   sweep: { type: "boolean", default: false },
   workers: { type: "string", default: "2" },
   dist: { type: "string" },
@@ -57,6 +61,7 @@ export function readOptions(args: readonly string[]): SimOptions {
     seed: values.seed === undefined ? null : positiveInteger(values.seed, "--seed"),
     mutants: values.mutants,
     only: values.only,
+    keep: values.keep,
     sweep: values.sweep,
     workers: positiveInteger(values.workers, "--workers"),
     kinds: values.kernel ? "kernel" : "all",

@@ -1,5 +1,6 @@
 import type { Kinds } from "./generate-leaves.ts";
 import type { Job } from "./job.ts";
+import { savedCases } from "./saved-cases.ts";
 
 interface Regression {
   readonly seed: number;
@@ -9,7 +10,7 @@ interface Regression {
 }
 
 /** Seeds that found bugs of the engine, and find them again when the guard is removed. They are executed first in every simulation. */
-export const REGRESSIONS: readonly Regression[] = [
+const REGRESSIONS: readonly Regression[] = [
   { seed: 3, bug: "the end of a replay started the bodies of abandoned steps" },
   { seed: 17, bug: "a worker with an expired lease claimed a run and died, and no worker freed the run" },
   { seed: 60, bug: "a refused timeout discarded the running bodies of the run" },
@@ -55,7 +56,10 @@ export const REGRESSIONS: readonly Regression[] = [
   },
 ];
 
+export const REGRESSION_COUNT = REGRESSIONS.length + savedCases().length;
+
 export function* regressionJobs(dist: string | null): Generator<Job> {
+  yield { kind: "cases", dist, cases: savedCases() };
   for (const { seed, kinds = "kernel" } of REGRESSIONS)
     yield { kind: "seeds", dist, kinds, from: seed, count: 1, stopAtFirst: true };
 }

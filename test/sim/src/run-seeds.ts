@@ -5,7 +5,7 @@ import type { Failure, Job } from "./job.ts";
 import type { SimOptions } from "./options.ts";
 import { Pool } from "./process-pool.ts";
 import { printProgress } from "./progress.ts";
-import { REGRESSIONS, regressionJobs } from "./regressions.ts";
+import { REGRESSION_COUNT, regressionJobs } from "./regressions.ts";
 import { shrinkCase, sizeOf } from "./shrink-case.ts";
 import type { SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
@@ -31,17 +31,15 @@ export async function runSeeds(options: SimOptions): Promise<boolean> {
     virtualMs += result.virtualMs;
     addMatrix(matrix, result.matrix);
     failures.push(...result.failures);
-    printProgress(`${done} of ${options.seeds + REGRESSIONS.length} seeds, ${failures.length} failed`);
+    if (options.all) for (const failure of result.failures) console.log(printedFailure(failure));
+    printProgress(`${done} of ${options.seeds + REGRESSION_COUNT} seeds, ${failures.length} failed`);
     return failures.length > 0 && !options.all ? "enough" : "on";
   });
   pool.close();
   const minutes = (performance.now() - startedAt) / 60_000;
   const rate = Math.round(done / minutes);
   console.log(printedMatrix(matrix));
-  if (options.all)
-    for (const { plan, violation } of failures)
-      console.log(`seed ${plan.seed} breaks ${violation.invariant}: ${violation.text}`);
-  else for (const failure of failures.slice(0, 1)) await explain(failure, options);
+  if (!options.all) for (const failure of failures.slice(0, 1)) await explain(failure, options);
   const empty = emptyCells(matrix);
   const cellsMatter = options.seeds >= MATRIX_SEEDS_MIN && failures.length === 0;
   if (empty.length > 0) console.log(`empty cells: ${empty.join(", ")}`);
@@ -51,6 +49,10 @@ export async function runSeeds(options: SimOptions): Promise<boolean> {
   const result = failures.length > 0 ? `${failures.length} of ${done} seeds FAILED` : `${done} seeds clean`;
   console.log(`${result}, ${rate} seeds/min, ${empty.length} empty cells`);
   return failures.length === 0 && fast && !(cellsMatter && empty.length > 0);
+}
+
+function printedFailure({ plan, violation }: Failure): string {
+  return `seed ${plan.seed} breaks ${violation.invariant}: ${violation.text}`;
 }
 
 function* jobs(options: SimOptions): Generator<Job> {
@@ -83,8 +85,9 @@ export async function repeatSeed(seed: number, options: SimOptions): Promise<boo
 }
 
 /** Prints the failure, the smallest case that still fails, and the end of its trace. */
-export async function explain({ plan, violation }: Failure, options: Pick<SimOptions, "dist">): Promise<void> {
-  console.log(`\nseed ${plan.seed} breaks ${violation.invariant}: ${violation.text}`);
+export async function explain(failure: Failure, options: Pick<SimOptions, "dist">): Promise<void> {
+  const { plan, violation } = failure;
+  console.log(`\n${printedFailure(failure)}`);
   if (violation.invariant === "determinism") return;
   const pawl = await loadPawl(options.dist);
   const small = await shrinkCase(pawl, plan, violation.invariant);
