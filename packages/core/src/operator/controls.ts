@@ -45,8 +45,11 @@ export class Controls {
     const run = await this.#whenStopped(runId, isStopped, graceMs + leaseMs);
     if (run === null) return await this.#cancelled(runId, await this.#stop(runId, { kind: "cancel" }, error), error);
     if (isTerminal(run.status)) return run.status === "cancelled";
-    // A run that compensates because it failed has not received the request.
-    const inbox = await this.#parts.worker.reader.inbox(runId);
+    // A run that compensates because it failed has not received the request, and removes it when it ends.
+    const { reader } = this.#parts.worker;
+    const inbox = await reader.inbox(runId);
+    const status = (await reader.get(runId))?.status;
+    if (status !== undefined && isTerminal(status)) return status === "cancelled";
     return !inbox.some((entry) => entry.kind === "cancel" && !isPauseRequest(entry));
   }
 

@@ -1,5 +1,7 @@
+import type { Codec } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import type { Command } from "../workflow/command.ts";
+import { isAbandoned } from "./started-child.ts";
 
 /** A child at the location that started it. */
 export interface AttachedChild {
@@ -34,9 +36,10 @@ export class AttachedChildren {
     }
   }
 
-  /** Applies a record that replay skips. The child of a start that the program does not request may be abandoned. */
-  skipped({ kind, location, detail }: JournalRecord): void {
-    if (kind === "spawn" && detail !== null) this.add({ location, child: detail });
+  /** Applies a record that replay skips. */
+  skipped({ kind, location, detail, payload }: JournalRecord, codec: Codec): void {
+    if (kind === "spawn" && detail !== null && !isAbandoned(codec.decode(payload)))
+      this.add({ location, child: detail });
     if (kind !== "child" || !location.endsWith(RESULT)) return;
     const start = location.slice(0, -RESULT.length);
     for (const [child, at] of this.#locations ?? []) if (at === start) this.#remove(child);

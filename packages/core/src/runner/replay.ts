@@ -70,7 +70,7 @@ export function replayNext(
       if (cursor.skipped.covers(record)) {
         loopRecords.note(record);
         undo.skipped(record);
-        children.skipped(record);
+        children.skipped(record, codec);
         cursor.advance();
         continue;
       }

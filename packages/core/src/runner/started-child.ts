@@ -2,6 +2,8 @@
 export interface StartedChild {
   readonly runId: string;
   readonly workflow: string;
+  /** The child stays open when its parent ends. Omitted if it is cancelled then. */
+  readonly abandoned?: true;
 }
 
 export function startedRunId(value: unknown): string {
@@ -12,4 +14,9 @@ export function startedRunId(value: unknown): string {
 export function startedWorkflow(value: unknown): string | null {
   const workflow = (value as Partial<StartedChild> | null | undefined)?.workflow;
   return typeof workflow === "string" ? workflow : null;
+}
+
+/** Whether the record says that the child stays open when its parent ends. */
+export function isAbandoned(value: unknown): boolean {
+  return (value as Partial<StartedChild> | null | undefined)?.abandoned === true;
 }

@@ -164,11 +164,6 @@ export class SessionLoader {
     }
   }
 
-  /** Working sessions start no step until `reconcile` has reloaded their runs. */
-  requireOwnershipChecks(): void {
-    for (const session of this.#parts.sessions.all()) if (!session.isParked) session.requireOwnershipCheck();
-  }
-
   /** Whether a working session waits for a check that this worker still owns its run. */
   get ownershipUnknown(): boolean {
     for (const { isParked, endState, ownershipUnknown } of this.#parts.sessions.all())

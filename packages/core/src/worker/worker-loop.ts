@@ -34,7 +34,7 @@ export interface WorkerLoopParts extends ClaimParts {
   /** How many more runs this worker can execute. */
   readonly room: () => number;
   /** Called when the lease expired before its end by this worker's clock: any of its runs may have been freed. */
-  readonly requireOwnershipChecks: () => void;
+  readonly distrustOwnership: () => void;
   /** Whether a run that this worker executes may have been freed. */
   readonly ownershipUnknown: () => boolean;
   /** The runs that this worker executes, as a heartbeat reports them when the lease may have expired. */
@@ -204,7 +204,7 @@ export class WorkerLoop {
     const reply = await store.heartbeat(worker, leaseMs, workflows, mayHaveLapsed ? lapsedRuns() : undefined);
     if (reply.alive || mayHaveLapsed || this.#stopped) return reply;
     // The lease expired on the way, or by the store's clock only. No step may start until the second reply.
-    this.#parts.requireOwnershipChecks();
+    this.#parts.distrustOwnership();
     const second = await store.heartbeat(worker, leaseMs, workflows, lapsedRuns());
     return { ...second, alive: false, freed: reply.freed + second.freed };
   }

@@ -217,7 +217,7 @@ export class Worker {
         log,
         delay: new EventLoopDelay(world.clock),
         room: () => this.#sessions.room,
-        requireOwnershipChecks: () => this.#loader.requireOwnershipChecks(),
+        distrustOwnership: () => this.#loader.onLeaseLost(),
         ownershipUnknown: () => this.#loader.ownershipUnknown,
         lapsedRuns: () => this.#loader.executing(),
         suspects: () => this.#suspects.limit,

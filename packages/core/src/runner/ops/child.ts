@@ -93,7 +93,11 @@ export function startChild<Input, Output>(
             startAt: at + parseDuration(delay, "delay"),
           },
         },
-        value: { runId: id, workflow: declared.name } satisfies StartedChild,
+        value: {
+          runId: id,
+          workflow: declared.name,
+          ...(onParentClose === "abandon" ? { abandoned: true } : {}),
+        } satisfies StartedChild,
         detail: id,
         settle,
       };
