@@ -53,6 +53,7 @@ export type {
   Payload,
   Run,
   RunFacts,
+  StartLimits,
   Status,
   TerminalStatus,
   Undo,
@@ -60,6 +61,7 @@ export type {
   WaitArm,
 } from "./model/run.ts";
 export type { StandardSchema } from "./model/schema.ts";
+export type { LimitOptions } from "./model/start-limits.ts";
 export type {
   Answer,
   ConsumePolicy,

@@ -38,7 +38,8 @@ const page = { limit: data(1, 10, 1_000), cursor: ref("cursor") };
 const time = data(0, 1_700_000_000_000);
 const act = { id: data("act-1"), by: text, why: text };
 const rewind = options({ ...act, children: data("cancel", "detach"), messages: data("redeliver", "drop") });
-const start = { id: data("r-1", "r-2"), onConflict: data("use", "fail"), tags, delay: duration, tx };
+const startLimits = { deadline: duration, ttl: duration };
+const start = { id: data("r-1", "r-2"), onConflict: data("use", "fail"), tags, delay: duration, tx, ...startLimits };
 const sending = { id: data("m-1"), onTargetTerminated: data("discard", "broadcast", "deadLetter") };
 const emitting = {
   deliver: data("afterWait", "afterCreate", "all"),
@@ -155,7 +156,7 @@ const branches = oneOf(
   listOf(options({}, { name, run: ref("branch") })),
 );
 const mapping = options({ concurrency: count, failures: data("throw", "return") });
-const child = { name, onParentClose: data("cancel", "abandon"), tags, delay: duration };
+const child = { name, onParentClose: data("cancel", "abandon"), tags, delay: duration, ...startLimits };
 const recordKind = data("step", "sleep", "listen", "version");
 
 function call(...args: readonly Parameter[]): Method {

@@ -154,7 +154,13 @@ export class Client {
 
   #start(plan: RunPlan): ClientRequest {
     const { monitor } = this.#simulation;
-    const options = { id: plan.id, ...(plan.delayMs > 0 ? { delay: plan.delayMs } : {}) };
+    const { id, delayMs, deadlineMs, ttlMs } = plan;
+    const options = {
+      id,
+      ...(delayMs > 0 ? { delay: delayMs } : {}),
+      ...(deadlineMs === undefined ? {} : { deadline: deadlineMs }),
+      ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
+    };
     return {
       label: `start ${plan.id}`,
       ask: (engine, worker) => engine.start(worker.workflows.of(plan.program), { p: plan.program, g: 0 }, options),

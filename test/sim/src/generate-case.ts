@@ -28,7 +28,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
   const plan: SimCase = {
     seed,
     programs: made.list,
-    runs,
+    runs: kinds === "kernel" || poisoned ? runs : withStartLimits(seed, runs),
     actions: clientActions(chance, { runs, chaosMs, kinds }),
     workers: chance.between(2, 4),
     settings: {
@@ -75,6 +75,16 @@ function runPlans(
     delayMs: chance.roll(0.15) ? chance.between(1, 2000) : 0,
     twice: chance.roll(0.2),
     watched: chance.roll(0.6),
+  }));
+}
+
+/** Uses a separate random stream, so that the other parts of a case do not depend on the limits. */
+function withStartLimits(seed: number, runs: readonly RunPlan[]): readonly RunPlan[] {
+  const chance = new Chance(seed ^ LIMIT_STREAM);
+  return runs.map((run) => ({
+    ...run,
+    ...(chance.roll(0.12) ? { deadlineMs: chance.between(1, 12_000) } : {}),
+    ...(chance.roll(0.12) ? { ttlMs: chance.between(1, 3_000) } : {}),
   }));
 }
 
@@ -163,6 +173,7 @@ function laterFaults(seed: number): LaterFaults {
 /** Mixed with the seed, so that the other parts of a case do not depend on the bugs and keys. */
 const BUG_STREAM = 0xb06;
 const BLIND_STREAM = 0xb11d;
+const LIMIT_STREAM = 0x11317;
 
 function bugs(seed: number, programs: number): readonly number[] {
   const chance = new Chance(seed ^ BUG_STREAM);

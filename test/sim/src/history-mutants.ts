@@ -3,6 +3,34 @@ import type { EngineMutant } from "./engine-mutant.ts";
 /** Guards of compensation, operator actions, transactions, limits and retention. */
 export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
+    name: "a child does not inherit the deadline of its parent",
+    file: "model/start-limits.js",
+    find: "const inherited = parent?.limits?.deadlineAt ?? null;",
+    replace: "const inherited = null;",
+    breaks: "a child ends by the deadline of its parent",
+  },
+  {
+    name: "a deadline is checked only before the run starts",
+    file: "runner/limits.js",
+    find: "return at === null || (redirectedAt !== null && redirectedAt >= at) ? null : at;",
+    replace: "return null;",
+    breaks: "a run ends by its deadline",
+  },
+  {
+    name: "a run that was claimed after its ttl starts",
+    file: "runner/limits.js",
+    find: "if (expireAt !== null && (run.startedAt ?? now) > expireAt)",
+    replace: "if (false)",
+    breaks: "an expired run executes nothing",
+  },
+  {
+    name: "a ttl ends a run that has started",
+    file: "runner/limits.js",
+    find: "(run.startedAt ?? now) > expireAt",
+    replace: "now > expireAt",
+    breaks: "a run that started in time does not expire",
+  },
+  {
     name: "a programming error makes the run fail",
     file: "runner/code-ctx.js",
     find: 'codeErrors === "pause" ? codeErrorIn(error) : null',

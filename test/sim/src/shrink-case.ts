@@ -26,6 +26,8 @@ function* smaller(plan: SimCase): Generator<SimCase> {
   for (const limit of ["maxRunDuration", "maxSuspendDuration", "maxJournalRecords"] as const) {
     if (plan.settings[limit] !== null) yield { ...plan, settings: { ...plan.settings, [limit]: null } };
   }
+  if (plan.runs.some(({ deadlineMs, ttlMs }) => deadlineMs !== undefined || ttlMs !== undefined))
+    yield { ...plan, runs: plan.runs.map(({ deadlineMs: _, ttlMs: __, ...run }) => run) };
   if (plan.partial > 0) yield { ...plan, partial: 0 };
   if (plan.changeAtMs > 0) yield { ...plan, changeAtMs: 0 };
   if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };

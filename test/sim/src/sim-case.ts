@@ -63,6 +63,10 @@ export interface RunPlan {
   readonly program: number;
   readonly atMs: number;
   readonly delayMs: number;
+  /** Omitted if the start sets no deadline. */
+  readonly deadlineMs?: number;
+  /** Omitted if the start sets no `ttl`. */
+  readonly ttlMs?: number;
   /** The start is requested twice at the same time. */
   readonly twice: boolean;
   /** A client waits for its result. */

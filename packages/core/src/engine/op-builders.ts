@@ -7,13 +7,14 @@ import { kinds, optionTable } from "../model/option-check.ts";
 import { type Codec, createCodec } from "../model/payload.ts";
 import type { NewRun, Run } from "../model/run.ts";
 import { checkSchema } from "../model/schema.ts";
+import { LIMIT_KINDS, type LimitOptions, limitsOfStart } from "../model/start-limits.ts";
 import { EMIT_KINDS, eventPost, SEND_KINDS } from "../runner/ops/post.ts";
 import type { SendOptions, WorkflowDeclaration } from "../workflow/ctx.ts";
 import { type EventOptions, type MessageType, readMessage, readTopic, type TopicType } from "../workflow/messages.ts";
 import type { EngineConfig } from "./config.ts";
 import type { WithinTx } from "./within-transaction.ts";
 
-export interface StartOptions extends WithinTx {
+export interface StartOptions extends WithinTx, LimitOptions {
   /** The run's id. A second start with the same id, workflow and input returns the existing run. Default: a new id. */
   readonly id?: string;
   /** If a run with this id exists: `use` returns it if its workflow and input are the same, `fail` rejects with `RUN_EXISTS`. Default `use`. */
@@ -28,6 +29,7 @@ export const START_OPTIONS = optionTable<StartOptions>("start", {
   onConflict: kinds.oneOf("use", "fail"),
   tags: kinds.tags,
   delay: kinds.duration,
+  ...LIMIT_KINDS,
   tx: kinds.value,
 });
 export const SEND_OPTIONS = optionTable<SendOptions & WithinTx>("send", { ...SEND_KINDS, tx: kinds.value });
@@ -63,7 +65,7 @@ export function newRun(
     // A generated run id is unique to this call, so it also serves as the start id.
     startId: options.id === undefined ? id : random.id(now),
     owner: delayMs === 0 ? owner : null,
-    startAt: now + delayMs,
+    ...limitsOfStart(options, { at: now, startAt: now + delayMs }, null),
   };
 }
 

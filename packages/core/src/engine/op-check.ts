@@ -2,7 +2,7 @@ import { isFailure } from "../model/failure.ts";
 import type { Op } from "../model/op.ts";
 import { kinds, notAllowed, type OptionKind, type OptionKinds } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
-import type { NewRun, Parent, Payload } from "../model/run.ts";
+import type { NewRun, Parent, Payload, StartLimits } from "../model/run.ts";
 import type { EventPost, MessagePost } from "../model/transition.ts";
 import { EVENT_KINDS } from "../workflow/messages.ts";
 
@@ -27,6 +27,11 @@ const PARENT = kinds.record<Parent>("the parent", {
   runId: kinds.runId,
   location: kinds.text,
   onClose: kinds.oneOf("cancel", "abandon"),
+});
+
+const LIMITS = kinds.record<StartLimits>("the limits", {
+  deadlineAt: kinds.nullable(kinds.time),
+  expireAt: kinds.nullable(kinds.time),
 });
 
 /** The kind of an op. Its payloads must be encoded with the codec of the engine. */
@@ -95,6 +100,7 @@ function runKind(payload: OptionKind<Payload>): OptionKind<NewRun> {
     startId: kinds.runId,
     owner: kinds.nullable(kinds.name),
     startAt: kinds.time,
+    limits: kinds.optional(LIMITS) as OptionKind<StartLimits>,
   });
 }
 

@@ -133,6 +133,17 @@ export const ERRORS = {
     means: "The run took longer than its `maxRunDuration`, so it failed.",
     fix: "Read its journal to see where the time went, or raise `maxRunDuration` of the workflow.",
   },
+  DEADLINE_EXCEEDED: {
+    status: 422,
+    means:
+      "The run had not ended at its `deadline`, so it failed. A child has its own deadline or that of its parent, whichever is earlier.",
+    fix: "Read its journal to see where the time went, or start it with a later `deadline`. A retry lifts the deadline.",
+  },
+  RUN_EXPIRED: {
+    status: 422,
+    means: "The run had not started within its `ttl`, so it failed without starting.",
+    fix: "Start workers that have its workflow, raise their `concurrency`, or start the run with a longer `ttl`.",
+  },
   SUSPEND_DURATION_EXCEEDED: {
     status: 422,
     means: "The run was suspended for longer than its `maxSuspendDuration`, so it failed.",

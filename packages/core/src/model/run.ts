@@ -75,6 +75,14 @@ export interface Wait {
 
 export const WAIT_OPEN_MAX = 20;
 
+/** Times that the start of a run set. Null if the start set no such time. */
+export interface StartLimits {
+  /** The run fails at this time, unless it has ended. A child's is never later than its parent's. */
+  readonly deadlineAt: number | null;
+  /** A run that has not started by this time fails without starting. */
+  readonly expireAt: number | null;
+}
+
 /** Facts fixed when a run is created. */
 export interface NewRun {
   readonly id: string;
@@ -90,6 +98,8 @@ export interface NewRun {
   readonly owner: string | null;
   /** The earliest claim (epoch ms). `createdAt` if the run may start at once. */
   readonly startAt: number;
+  /** Omitted if the run has none. */
+  readonly limits?: StartLimits;
 }
 
 /** One execution of a workflow, as stored in its row. */
@@ -122,10 +132,21 @@ export interface Run extends Omit<NewRun, "startAt"> {
 /** The fields of a run that do not change while its owner stays the same. A hot session keeps them in memory. */
 export type RunFacts = Pick<
   Run,
-  "id" | "workflow" | "version" | "parent" | "createdAt" | "epoch" | "baseSeq" | "generation" | "claims" | "startedAt"
+  | "id"
+  | "workflow"
+  | "version"
+  | "parent"
+  | "createdAt"
+  | "epoch"
+  | "baseSeq"
+  | "generation"
+  | "claims"
+  | "startedAt"
+  | "limits"
 >;
 
 export function factsOf(run: Run): RunFacts {
-  const { id, workflow, version, parent, createdAt, epoch, baseSeq, generation, claims, startedAt } = run;
-  return { id, workflow, version, parent, createdAt, epoch, baseSeq, generation, claims, startedAt };
+  const { id, workflow, version, parent, createdAt, epoch, baseSeq, generation, claims, startedAt, limits } = run;
+  const facts = { id, workflow, version, parent, createdAt, epoch, baseSeq, generation, claims, startedAt };
+  return limits === undefined ? facts : { ...facts, limits };
 }

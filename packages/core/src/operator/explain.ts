@@ -53,10 +53,16 @@ export async function explainRun(store: Store, codec: Codec, runId: string): Pro
     owner: ownerOf(facts),
     workers: { live: live(facts).length, knowing: live(facts).filter((worker) => hasWorkflow(worker, run)).length },
     nextDueAt: run.wakeAt,
+    ...limitsOf(run),
     lastRecord: last === undefined ? null : lastRecord(last),
     at: facts.now,
   };
   return { ...explanation, sentence: sentenceOf(explanation) };
+}
+
+function limitsOf({ status, limits, startedAt }: Run): Pick<Explanation, "deadlineAt" | "expireAt"> {
+  if (limits === undefined || isTerminal(status)) return { deadlineAt: null, expireAt: null };
+  return { deadlineAt: limits.deadlineAt, expireAt: startedAt === null ? limits.expireAt : null };
 }
 
 function whyOf(facts: Facts, errorOf: (record: JournalRecord) => Error): Why {
@@ -178,7 +184,13 @@ type Unworded = Omit<Explanation, "sentence">;
 
 function sentenceOf(explanation: Unworded): string {
   const { runId, workflow, version } = explanation;
-  return `run ${runId} of ${workflow} v${version} ${predicate(explanation)}`;
+  return `run ${runId} of ${workflow} v${version} ${predicate(explanation)}${limitsText(explanation)}`;
+}
+
+function limitsText({ deadlineAt, expireAt, at }: Unworded): string {
+  const inText = (time: number): string => durationText(Math.max(0, time - at));
+  const expiry = expireAt === null ? "" : `; it fails if it has not started in ${inText(expireAt)}`;
+  return deadlineAt === null ? expiry : `${expiry}; its deadline is in ${inText(deadlineAt)}`;
 }
 
 function predicate(explanation: Unworded): string {
@@ -358,6 +370,10 @@ export interface Explanation {
   readonly workers: { readonly live: number; readonly knowing: number };
   /** When the run is due next if nothing arrives earlier, epoch ms. Null if it only waits for something to arrive. */
   readonly nextDueAt: number | null;
+  /** When the run fails unless it has ended, epoch ms. Null if it has no deadline, or has ended. */
+  readonly deadlineAt: number | null;
+  /** When the run fails unless it has started, epoch ms. Null if it has no `ttl`, or has started. */
+  readonly expireAt: number | null;
   readonly lastRecord: Pick<JournalRecord, "seq" | "location" | "kind" | "outcome" | "at"> | null;
   readonly at: number;
 }

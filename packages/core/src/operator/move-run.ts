@@ -137,6 +137,7 @@ function transitionsOf(values: Values, exported: ExportedRun, now: number): read
     ...{ id, workflow, version, tags, parent, createdAt, startId, owner: null },
     input: values.in(exported.input),
     startAt: Math.max(exported.startAt ?? 0, now),
+    ...(exported.limits === undefined ? {} : { limits: exported.limits }),
   };
   const records = exported.records.map(
     ({ seq: _, value, ...record }): NewRecord => ({

@@ -5,7 +5,7 @@ import { kinds, openTable, readArgument } from "../model/option-check.ts";
 import { type Codec, type CodecHook, createCodec } from "../model/payload.ts";
 import { textOf } from "../model/payload-values.ts";
 import { type JournalRecord, RECORD_KINDS } from "../model/record.ts";
-import { type Parent, type Payload, STATUSES, type Status, type Undo } from "../model/run.ts";
+import { type Parent, type Payload, STATUSES, type StartLimits, type Status, type Undo } from "../model/run.ts";
 import type { WholeRun } from "./action.ts";
 
 /** Runs as JSON data. Every store can import it. */
@@ -31,6 +31,8 @@ export interface ExportedRun {
   readonly createdAt: number;
   /** The start time of a pending run. Null otherwise. */
   readonly startAt: number | null;
+  /** Omitted if its start set none. */
+  readonly limits?: StartLimits;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly generation: number;
@@ -110,6 +112,7 @@ export function exportedRun(
     ...("value" in outcome ? { outcome: outcome.value } : {}),
     ...{ tags, parent, startId, createdAt, startAt: status === "pending" ? run.wakeAt : null, startedAt, endedAt },
     ...{ generation, baseSeq: run.baseSeq, undo },
+    ...(run.limits === undefined ? {} : { limits: run.limits }),
     records: records.map(({ payload, ...record }) => ({
       ...record,
       ...values.out(payload, of(`record ${record.seq} at ${record.location}`)),
@@ -185,6 +188,10 @@ const PARENT = kinds.options(
 
 const NULLABLE_TIME = kinds.required(kinds.nullable(kinds.time));
 
+const LIMITS = kinds.options(
+  openTable<StartLimits>("the limits", { deadlineAt: NULLABLE_TIME, expireAt: NULLABLE_TIME }),
+);
+
 const RUN = kinds.options(
   openTable<ExportedRun>("the run", {
     id: kinds.required(kinds.runId),
@@ -198,6 +205,7 @@ const RUN = kinds.options(
     startId: kinds.required(kinds.text),
     createdAt: kinds.required(kinds.time),
     startAt: NULLABLE_TIME,
+    limits: LIMITS,
     startedAt: NULLABLE_TIME,
     endedAt: NULLABLE_TIME,
     generation: kinds.required(kinds.integer(0)),

@@ -34,6 +34,31 @@ export interface LimitCheck {
 
 const NOTHING: LimitCheck = { error: null, warnings: [], nextAt: null };
 
+/** The facts that limits count from. */
+interface LimitedRun extends Pick<Run, "id" | "startedAt" | "createdAt"> {
+  /** Null or omitted if the run has none. */
+  readonly deadlineAt?: number | null;
+}
+
+/** The deadline of a run. An operator action that redirects the run after its deadline lifts it. */
+export function deadlineOf({ limits }: Pick<Run, "limits">, redirectedAt: number | null): number | null {
+  const at = limits?.deadlineAt ?? null;
+  return at === null || (redirectedAt !== null && redirectedAt >= at) ? null : at;
+}
+
+/** The failure of a run whose start sets a limit that has passed. Null if the run may start. */
+export function unstartable(run: Pick<Run, "id" | "limits" | "startedAt">, now: number): PawlError | null {
+  const { deadlineAt = null, expireAt = null } = run.limits ?? {};
+  // A claim sets the time of the start. So a run that was claimed in time has started, also if its first worker crashed.
+  if (expireAt !== null && (run.startedAt ?? now) > expireAt)
+    return new PawlError("RUN_EXPIRED", `run ${run.id} did not start within its ttl; none of its code was executed`);
+  return deadlineAt !== null && now >= deadlineAt ? pastDeadline(run.id) : null;
+}
+
+function pastDeadline(runId: string): PawlError {
+  return new PawlError("DEADLINE_EXCEEDED", `run ${runId} did not end by its deadline`);
+}
+
 /**
  * Checks a run against its limits.
  *
@@ -42,10 +67,10 @@ const NOTHING: LimitCheck = { error: null, warnings: [], nextAt: null };
  */
 export class Limits {
   readonly #policy: RunPolicy;
-  readonly #run: Pick<Run, "id" | "startedAt" | "createdAt">;
+  readonly #run: LimitedRun;
   readonly #warned: Partial<Record<LimitName, readonly number[]>>;
 
-  constructor(policy: RunPolicy, run: Pick<Run, "id" | "startedAt" | "createdAt">, warned: Warned) {
+  constructor(policy: RunPolicy, run: LimitedRun, warned: Warned) {
     this.#policy = policy;
     this.#run = run;
     this.#warned = { ...warned };
@@ -69,6 +94,7 @@ export class Limits {
       this.#checkTime("maxRunDuration", startedAt ?? createdAt, now),
       this.#checkTime("maxSuspendDuration", suspendedSince, now),
       this.#checkRecords(records - warnings),
+      this.#checkDeadline(now),
     ];
     const times = checks.flatMap(({ nextAt }) => nextAt ?? []);
     return {
@@ -87,6 +113,12 @@ export class Limits {
     const given = percent ?? this.#highestGiven(limit);
     const next = WARN_PERCENTS.find((each) => each > given && at(each) > now) ?? 100;
     return { error: null, warnings: percent === null ? [] : [{ limit, percent }], nextAt: at(next) };
+  }
+
+  #checkDeadline(now: number): LimitCheck {
+    const { id, deadlineAt = null } = this.#run;
+    if (deadlineAt === null) return NOTHING;
+    return now >= deadlineAt ? { ...NOTHING, error: pastDeadline(id) } : { ...NOTHING, nextAt: deadlineAt };
   }
 
   #checkRecords(records: number): LimitCheck {

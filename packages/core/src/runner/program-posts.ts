@@ -3,6 +3,7 @@ import { LEFTOVER_POLICY } from "../model/inbox.ts";
 import { childRunId } from "../model/names.ts";
 import { kinds, openTable, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
+import { limitsOfStart } from "../model/start-limits.ts";
 import type { ConsumePolicy, DeliverPolicy, EventPost, MessagePost, Post } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import { EVENT_KINDS } from "../workflow/messages.ts";
@@ -69,7 +70,7 @@ export function childPost(
       createdAt: at,
       startId: id,
       owner: null,
-      startAt: at,
+      ...limitsOfStart({}, { at, startAt: at }, host.run),
     },
   };
 }

@@ -1,8 +1,10 @@
 import type { Codec } from "../model/payload.ts";
+import { NO_POLICY, type RunPolicy } from "../model/policy.ts";
+import type { Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import { AttachedChildren } from "./attached-children.ts";
 import { Completions } from "./completions.ts";
-import { Limits, ProgressClock, waitSinceProgress } from "./limits.ts";
+import { deadlineOf, Limits, ProgressClock, type Warned, waitSinceProgress } from "./limits.ts";
 import { LoopRecords } from "./loop-records.ts";
 import { OpenCommands } from "./open-commands.ts";
 import { editionOf } from "./operator-records.ts";
@@ -49,7 +51,6 @@ export function createSessionState(
   const loopRecords = new LoopRecords();
   const count = snapshot === null ? records.length : seq - run.baseSeq;
   const pending = new PendingAppend(services.time.now, listener, loopRecords, { seq, at, undo: run.undo, count });
-  const policy = services.policyOf(run);
   const children = new AttachedChildren();
   const undo = new UndoLog();
   const { edition, redirectedAt } = editionOf(loaded, snapshot);
@@ -66,9 +67,17 @@ export function createSessionState(
     progress: new ProgressClock(waitSinceProgress(run, records), seq),
     edition,
     redirectedAt,
-    limits:
-      policy === null
-        ? null
-        : new Limits(policy, { ...run, startedAt: redirectedAt ?? run.startedAt }, snapshot?.warned ?? {}),
+    limits: limitsOf(services.policyOf(run), run, { redirectedAt, warned: snapshot?.warned ?? {} }),
   };
+}
+
+function limitsOf(
+  policy: RunPolicy | null,
+  run: Run,
+  { redirectedAt, warned }: { readonly redirectedAt: number | null; readonly warned: Warned },
+): Limits | null {
+  const deadlineAt = deadlineOf(run, redirectedAt);
+  if (policy === null && deadlineAt === null) return null;
+  const { id, createdAt, startedAt } = run;
+  return new Limits(policy ?? NO_POLICY, { id, createdAt, startedAt: redirectedAt ?? startedAt, deadlineAt }, warned);
 }

@@ -6,6 +6,7 @@ import { isUnreadable } from "../model/payload.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
 import type { LapsedRun, OwnedRun } from "../rules/tables.ts";
+import { unstartable } from "../runner/limits.ts";
 import type { ProgramRegistry } from "../runner/program-registry.ts";
 import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
@@ -106,6 +107,11 @@ export class SessionLoader {
     const poison = poisonOf(run, config.claimsMax, this.#parts.blockedSteps.ofRun(run.id));
     if (poison !== null) {
       events.onPoisoned(run, poison);
+      return;
+    }
+    const late = isFresh(loaded) ? unstartable(run, this.#services.time.now()) : null;
+    if (late !== null) {
+      events.onUnloadable(run, late);
       return;
     }
     try {
@@ -292,6 +298,11 @@ export class SessionLoader {
       else this.reload(runId);
     }
   }
+}
+
+/** Whether nothing of a run has been executed, and no operator has redirected it. */
+function isFresh({ run, records, snapshot }: Loaded): boolean {
+  return run.generation === 0 && records.length === 0 && snapshot === null && run.wait === null;
 }
 
 /** Whether the run of a working session was freed, and not claimed since: a heartbeat takes such a run back. */

@@ -163,6 +163,7 @@ export function createdRun(run: NewRun): Loaded {
       endedAt: null,
       undo: "none",
       outcome: null,
+      ...(run.limits === undefined ? {} : { limits: run.limits }),
     },
     snapshot: null,
     records: [],

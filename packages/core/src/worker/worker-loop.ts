@@ -5,6 +5,7 @@ import type { EventLoopDelay } from "../runtime/event-loop-delay.ts";
 import type { Log } from "../runtime/log.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
+import { OverdueStarts } from "./overdue-starts.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
 import { UnknownWorkflows } from "./unknown-workflows.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -41,7 +42,7 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly lapsedRuns: () => readonly LapsedRun[];
   readonly events: Pick<
     WorkerEvents,
-    "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onRenewed" | "onTimerLate" | "onFatalError"
+    "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onRenewed" | "onTimerLate" | "onUnloadable" | "onFatalError"
   >;
   readonly delay: EventLoopDelay;
 }
@@ -69,6 +70,7 @@ export class WorkerLoop {
   readonly #claims: ClaimScheduler;
   readonly #retention: RetentionLoop;
   readonly #unknown: UnknownWorkflows;
+  readonly #overdue: OverdueStarts;
   #started = false;
   #stopped = false;
   #claimsPaused = false;
@@ -100,6 +102,7 @@ export class WorkerLoop {
       worker: settings.worker,
       stopped: () => this.#stopped,
     });
+    this.#overdue = new OverdueStarts({ store: parts.store, stopped: () => this.#stopped, events: parts.events });
   }
 
   /** Whether more runs were due than there was room for. */
@@ -127,6 +130,7 @@ export class WorkerLoop {
     this.#armExpiry(nextExpiryAt);
     this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
     this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#unknown.tick()));
+    this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#overdue.tick()));
     const tickMs = Math.min(pollMs, leaseMs / HEARTBEATS);
     const { delay, events } = this.#parts;
     delay.timerSet(tickMs);

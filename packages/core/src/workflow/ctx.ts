@@ -5,6 +5,7 @@ import type { RecordKind } from "../model/record.ts";
 import type { RetryOptions } from "../model/retry.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
 import type { StandardSchema } from "../model/schema.ts";
+import type { LimitOptions } from "../model/start-limits.ts";
 import type { SqliteTx } from "../model/tx.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
@@ -114,7 +115,7 @@ export type Selected<Arms> = {
   [Key in keyof Arms & string]: { readonly key: Key; readonly value: SelectValue<Arms[Key]> };
 }[keyof Arms & string];
 
-export interface ChildOptions {
+export interface ChildOptions extends LimitOptions {
   /** Name in the journal, and part of the child's id. Default: the workflow's name. */
   readonly name?: string;
   /** What happens to the child when this run ends first. Default: `cancel` of `ctx.child`, `abandon` of `ctx.startChild`. */

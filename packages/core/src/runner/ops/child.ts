@@ -5,6 +5,7 @@ import { checkTarget, childRunId } from "../../model/names.ts";
 import { kinds, type OptionKinds, optionTable, readArgument, readOptions } from "../../model/option-check.ts";
 import type { ParentClosePolicy } from "../../model/run.ts";
 import { checkSchema } from "../../model/schema.ts";
+import { LIMIT_KINDS, limitsOfStart } from "../../model/start-limits.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
 import type { ChildHandle, ChildOptions, WorkflowDeclaration } from "../../workflow/ctx.ts";
@@ -33,6 +34,7 @@ const CHILD_KINDS = {
   onParentClose: kinds.oneOf("cancel", "abandon"),
   tags: kinds.tags,
   delay: kinds.duration,
+  ...LIMIT_KINDS,
 } as const satisfies OptionKinds<ChildOptions>;
 
 type AwaitedChildOptions = ChildOptions & { readonly propagateFailure?: boolean };
@@ -65,6 +67,7 @@ export function startChild<Input, Output>(
         onParentClose = onClose,
         tags = [],
         delay = 0,
+        ...limits
       } = readOptions(CHILD_OPTIONS, options);
       const { input: schema } = declared.options;
       const checked = schema === undefined ? input : checkSchema(schema, input, `input of child ${name}`);
@@ -90,7 +93,7 @@ export function startChild<Input, Output>(
             createdAt: at,
             startId: id,
             owner: null,
-            startAt: at + parseDuration(delay, "delay"),
+            ...limitsOfStart(limits, { at, startAt: at + parseDuration(delay, "delay") }, host.run),
           },
         },
         value: {

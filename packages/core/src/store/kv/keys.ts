@@ -10,7 +10,7 @@ export const KEYS = {
   inbox: 3,
   /** `[run, run]`: owner, status, due time and waits. */
   run: 4,
-  /** `[input, run]`: input, tags and parent. */
+  /** `[input, run]`: input, tags, parent and limits. */
   input: 5,
   /** `[outcome, run]`. */
   outcome: 6,

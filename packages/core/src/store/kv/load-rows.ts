@@ -14,7 +14,7 @@ import { DATA_CODEC } from "./recording-tables.ts";
 import { decodeTuple, encodeTuple, type TupleItem } from "./tuple.ts";
 
 type StoredRun = RunHead & { readonly wait: Wait | null; readonly places: readonly (readonly [string, number])[] };
-type StoredInput = Pick<NewRun, "tags" | "parent"> & { readonly input: Payload };
+type StoredInput = Pick<NewRun, "tags" | "parent" | "limits"> & { readonly input: Payload };
 type StoredRecord = Omit<JournalRecord, "seq" | "location"> & { readonly path: readonly Segment[] };
 
 const NO_NUMBERS: Numbers = { runs: 0, events: 0, letters: 0, places: 0 };
@@ -49,8 +49,8 @@ async function loadRuns(driver: KvDriver, rows: RecordedRows): Promise<ReadonlyM
   const subscribed: { readonly head: RunHead; readonly topic: string; readonly place: number }[] = [];
   for (const { value } of await rowsOf<StoredRun>(driver, KEYS.run)) {
     const { wait, places, ...head } = value;
-    const { input = null, tags = [], parent = null } = inputs.get(head.key) ?? {};
-    const memoryRun = new MemoryRun({ input, tags, parent }, head);
+    const { input = null, tags = [], parent = null, limits } = inputs.get(head.key) ?? {};
+    const memoryRun = new MemoryRun({ input, tags, parent, ...(limits === undefined ? {} : { limits }) }, head);
     memoryRun.wait = wait;
     memoryRun.outcome = outcomes.get(head.key) ?? null;
     memoryRuns.set(head.key, memoryRun);

@@ -491,6 +491,7 @@ export class RecordingRunTable implements RunTable {
       tags: memoryRun.tags,
       parent: memoryRun.parent,
       input: memoryRun.input,
+      ...(memoryRun.limits === undefined ? {} : { limits: memoryRun.limits }),
     }));
   }
 

@@ -11,6 +11,7 @@ type Known = Map<string, { readonly n: number; readonly at: number }>;
 export class MemoryRun {
   readonly tags: NewRun["tags"];
   readonly parent: NewRun["parent"];
+  readonly limits: NewRun["limits"];
   head: RunHead;
   input: Payload;
   wait: Wait | null = null;
@@ -23,9 +24,10 @@ export class MemoryRun {
   #topics: Set<string> | null = null;
   #topicSeen: Map<string, number> | null = null;
 
-  constructor({ tags, parent, input }: Pick<NewRun, "tags" | "parent" | "input">, head: RunHead) {
+  constructor({ tags, parent, input, limits }: Pick<NewRun, "tags" | "parent" | "input" | "limits">, head: RunHead) {
     this.tags = tags;
     this.parent = parent;
+    this.limits = limits;
     this.head = head;
     this.input = input;
   }
@@ -73,8 +75,8 @@ export function memoryRunOf(memoryRuns: MemoryRuns, head: Pick<RunHead, "id">): 
   return memoryRun;
 }
 
-export function runOfMemory({ head, input, tags, parent, wait, outcome }: MemoryRun): Run {
-  return runOf(head, { input, tags, parent, wait, outcome });
+export function runOfMemory({ head, input, tags, parent, wait, outcome, limits }: MemoryRun): Run {
+  return runOf(head, { input, tags, parent, wait, outcome, ...(limits === undefined ? {} : { limits }) });
 }
 
 /** Fields that are omitted for a usual record: a successful step with one attempt, whose seq follows the previous one. */

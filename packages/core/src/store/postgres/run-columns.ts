@@ -53,6 +53,7 @@ const CREATED: ColumnGetters<StagedRun, CreatedColumn> = {
   parent_location: ({ created }) => columnOf(created?.parent?.location),
   parent_on_close: ({ created }) => created?.parent?.onClose,
   tags: ({ created }) => (created === null || created.tags.length === 0 ? undefined : JSON.stringify(created.tags)),
+  limits: ({ created }) => (created?.limits === undefined ? undefined : JSON.stringify(created.limits)),
   wait: ({ wait }) => (wait === null ? undefined : JSON.stringify(wait)),
   input: ({ created, input }) => columnOf(input === null ? created?.input : input.value),
   outcome: ({ outcome }) => columnOf(outcome?.value),

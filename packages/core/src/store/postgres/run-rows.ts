@@ -1,6 +1,6 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
-import type { Parent, Run, Wait } from "../../model/run.ts";
+import type { Parent, Run, StartLimits, Wait } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import { runOf } from "../../rules/run-head.ts";
 import type { EventRow, LetterRow, OwnedRun, RunHead } from "../../rules/tables.ts";
@@ -41,6 +41,7 @@ export type RunValues = readonly [
   parentLocation: string,
   parentOnClose: Parent["onClose"],
   tags: string | null,
+  limits: string | null,
   wait: string | null,
   input: string | null,
   outcome: string | null,
@@ -81,10 +82,11 @@ export function waitOf(column: string | null): Wait | null {
 }
 
 export function runOfValues(values: RunValues): Run {
-  const [parentRun, parentLocation, parentOnClose, tags, wait, input, outcome] = values.slice(HEAD_LENGTH) as [
+  const [parentRun, parentLocation, parentOnClose, tags, limits, wait, input, outcome] = values.slice(HEAD_LENGTH) as [
     string | null,
     string,
     Parent["onClose"],
+    string | null,
     string | null,
     string | null,
     string | null,
@@ -99,6 +101,7 @@ export function runOfValues(values: RunValues): Run {
         : { runId: fromColumn(parentRun), location: fromColumn(parentLocation), onClose: parentOnClose },
     wait: waitOf(wait),
     outcome: fromColumnOrNull(outcome),
+    ...(limits === null ? {} : { limits: JSON.parse(limits) as StartLimits }),
   });
 }
 
@@ -108,7 +111,7 @@ export function knownOf(values: RunValues, newest: number): KnownRun {
   return {
     rev: values[1],
     head,
-    wait: waitOf(values[HEAD_LENGTH + 4] as string | null),
+    wait: waitOf(values[HEAD_LENGTH + 5] as string | null),
     newest,
     inbox: head.inboxLast === 0 ? [] : null,
     firm: false,

@@ -1,6 +1,6 @@
 import type { DeadLetter, InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
-import type { NewRun, Parent, Run, Status, TerminalStatus, Undo, Wait } from "../../model/run.ts";
+import type { NewRun, Parent, Run, StartLimits, Status, TerminalStatus, Undo, Wait } from "../../model/run.ts";
 import type { Answer, PostAnswer, StoredDocument, Wake } from "../../model/transition.ts";
 import type { Commit } from "../store.ts";
 import type { EncodedBatch } from "./encode-batch.ts";
@@ -102,7 +102,7 @@ function textOrNull(text: Text | null): string | null {
 export function readRun([head, facts, input, outcome, wait]: RunReply): Run {
   const [, id, workflow, version, startId, createdAt, status, epoch, turn, owner, wakeAt, ...rest] = head;
   const [inboxLast, baseSeq, generation, claims, claimSeq, startedAt, endedAt, undo] = rest;
-  const [tags, parent = null] = JSON.parse(facts) as [NewRun["tags"], Parent?];
+  const [tags, parent = null, limits] = JSON.parse(facts) as [NewRun["tags"], (Parent | null)?, StartLimits?];
   return {
     id: fromWire(id),
     workflow: fromWire(workflow),
@@ -127,6 +127,7 @@ export function readRun([head, facts, input, outcome, wait]: RunReply): Run {
     startedAt,
     endedAt,
     outcome: fromWireOrNull(outcome),
+    ...(limits === undefined ? {} : { limits }),
   };
 }
 

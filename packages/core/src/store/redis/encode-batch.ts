@@ -340,10 +340,16 @@ function writeRun(args: Args, run: NewRun): void {
     toWireOrNull(run.owner),
     String(run.startAt),
     toWireOrNull(run.input),
-    JSON.stringify(parent === null ? [run.tags] : [run.tags, parent]),
+    JSON.stringify(factsOf(run)),
   );
   writeTexts(args, run.tags);
   args.push(toWireOrNull(parent?.runId ?? null), toWireOrNull(parent?.onClose ?? null));
+}
+
+/** The facts that no script reads. */
+function factsOf({ tags, parent, limits }: NewRun): readonly unknown[] {
+  if (limits !== undefined) return [tags, parent, limits];
+  return parent === null ? [tags] : [tags, parent];
 }
 
 function writeHistory(args: Args, history: RunHistory | undefined): void {

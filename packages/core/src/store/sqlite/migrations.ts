@@ -36,6 +36,7 @@ CREATE TABLE pawl_runs (
   parent_location TEXT,
   parent_on_close TEXT,
   tags TEXT,
+  limits TEXT,
   wait TEXT,
   input TEXT,
   outcome TEXT

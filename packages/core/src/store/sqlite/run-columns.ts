@@ -1,4 +1,4 @@
-import type { Parent, Run, Wait } from "../../model/run.ts";
+import type { Parent, Run, StartLimits, Wait } from "../../model/run.ts";
 import { runOf } from "../../rules/run-head.ts";
 import type { RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull } from "../text-column.ts";
@@ -9,7 +9,7 @@ export const HEAD_COLUMN = `json_array(r.key, r.id, r.status, r.epoch, r.turn, r
   r.control_id, r.undo) AS head`;
 
 /** A long input is stored in a separate table, so that it is not rewritten with each change of its run. */
-export const RUN_COLUMNS = `${HEAD_COLUMN}, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
+export const RUN_COLUMNS = `${HEAD_COLUMN}, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.limits, r.wait,
   coalesce(r.input, (SELECT i.input FROM pawl_inputs i WHERE i.run = r.key)) AS input, r.outcome`;
 
 export interface HeadRow {
@@ -45,6 +45,7 @@ export interface RunRow extends HeadRow {
   readonly parent_location: string;
   readonly parent_on_close: Parent["onClose"];
   readonly tags: string | null;
+  readonly limits: string | null;
   readonly wait: string | null;
   readonly input: string | null;
   readonly outcome: string | null;
@@ -87,6 +88,7 @@ export function runOfRow(row: RunRow): Run {
     parent: parentOf(row),
     wait: waitOf(row.wait),
     outcome: fromColumnOrNull(row.outcome),
+    ...(row.limits === null ? {} : { limits: JSON.parse(row.limits) as StartLimits }),
   });
 }
 

@@ -78,7 +78,7 @@ export class SqliteRunTable implements RunTable {
   }
 
   insert(run: NewRun, head: HeadDraft): boolean {
-    const { parent, tags, input } = run;
+    const { parent, tags, limits, input } = run;
     const { changes, lastInsertRowid } = this.#sql.insert.run(
       toColumn(run.id),
       head.status,
@@ -93,6 +93,7 @@ export class SqliteRunTable implements RunTable {
       parent === null ? null : toColumn(parent.location),
       parent === null ? null : parent.onClose,
       tags.length === 0 ? null : JSON.stringify(tags),
+      limits === undefined ? null : JSON.stringify(limits),
       isLong(input) ? null : toColumnOrNull(input),
     );
     if (Number(changes) === 0) return false;
@@ -306,9 +307,9 @@ export const RUN_SQL = {
   get: `SELECT ${RUN_COLUMNS} FROM pawl_runs r WHERE r.id = ?`,
   wait: "SELECT wait FROM pawl_runs WHERE key = ?",
   insert: `INSERT INTO pawl_runs (id, status, owner, wake_at, created_at, started_at, workflow, version, start_id,
-      parent_run, parent_location, parent_on_close, tags, input,
+      parent_run, parent_location, parent_on_close, tags, limits, input,
       undo, epoch, turn, inbox_last, topics, base_seq, generation, claims, claim_seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`,
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`,
   insertInput: "INSERT INTO pawl_inputs (run, input) VALUES (?, ?)",
   removeInput: "DELETE FROM pawl_inputs WHERE run = ?",
   insertTag: "INSERT INTO pawl_tags (tag, created_at, run) VALUES (?, ?, ?)",

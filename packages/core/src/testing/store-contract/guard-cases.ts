@@ -49,6 +49,18 @@ export const guardCases: readonly Case[] = [
     },
   },
   {
+    name: "a run keeps the limits of its start",
+    run: async (t) => {
+      const limits = { deadlineAt: T0 + 9, expireAt: null };
+      const parent = { runId: "r", location: "child", onClose: "cancel" } as const;
+      await t.applied(create("r", { limits }), create("c", { parent, limits: { deadlineAt: null, expireAt: T0 + 7 } }));
+      t.expect(await t.run("r")).toMatchObject({ parent: null, limits });
+      t.expect(await t.run("c")).toMatchObject({ parent, limits: { deadlineAt: null, expireAt: T0 + 7 } });
+      const claimed = new Map((await t.claim("w")).map((run) => [run.id, run.limits]));
+      t.expect(claimed.get("r")).toEqual(limits);
+    },
+  },
+  {
     name: "a run created with an owner is running and is not claimable",
     run: async (t) => {
       await t.owned("r");

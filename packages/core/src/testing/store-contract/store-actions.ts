@@ -274,7 +274,8 @@ export class StoreActions {
     const times = { createdAt: now, startAt: now + this.#upTo(20) - 1 };
     const tags = NAMES.filter(() => this.#chance(0.2));
     const { name: workflow, version } = this.#pick(REFS);
-    return newRun(id, { ...times, owner, tags, workflow, version, startId: this.#name("s") });
+    const limits = this.#chance(0.2) ? { limits: { deadlineAt: now + this.#upTo(99), expireAt: null } } : {};
+    return newRun(id, { ...times, owner, tags, workflow, version, startId: this.#name("s"), ...limits });
   }
 
   #prune(now: number): PruneRequest {

@@ -98,6 +98,7 @@ const CREATED_COLUMNS = {
   parent_location: "text",
   parent_on_close: "text",
   tags: "text",
+  limits: "text",
   wait: "text",
   input: "text",
   outcome: "text",

@@ -5,8 +5,8 @@ export const HEAD_VALUES = `r.id, r.rev, r.status, r.epoch, r.turn, r.owner, r.w
   r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.version, r.start_id, r.control_id, r.undo`;
 
 /** A whole run, in the order of `RunValues`. */
-export const RUN_JSON = `json_build_array(${HEAD_VALUES}, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
-  r.input, r.outcome)`;
+export const RUN_JSON = `json_build_array(${HEAD_VALUES}, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.limits,
+  r.wait, r.input, r.outcome)`;
 
 /** The current time in ms: `p_now` if the caller uses another clock, otherwise the clock of the database. */
 export const NOW_SQL = "coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";

@@ -49,6 +49,7 @@ CREATE TABLE @.runs (
   parent_location text COLLATE "C",
   parent_on_close text COLLATE "C",
   tags text COLLATE "C",
+  limits text COLLATE "C",
   wait text COLLATE "C",
   input text COLLATE "C",
   outcome text COLLATE "C"
