@@ -4,11 +4,11 @@ export { type Client, type ClientOptions, createClient } from "./engine/client.t
 export type { EngineOptions, World } from "./engine/config.ts";
 export type { DeadLetters, DeadLetterView } from "./engine/dead-letters.ts";
 export type { DocumentMessage, Documents, DocumentView, NewDocument } from "./engine/documents.ts";
-export type { Engine } from "./engine/engine.ts";
+export type { Engine, RunOptions } from "./engine/engine.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine/events.ts";
 export type { EngineMetrics } from "./engine/failure-log.ts";
-export type { StartOptions } from "./engine/op-builders.ts";
+export type { OnConflict, StartOptions } from "./engine/op-builders.ts";
 export type { CallerOp } from "./engine/op-check.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./engine/retention.ts";
 export type {

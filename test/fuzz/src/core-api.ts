@@ -39,7 +39,14 @@ const time = data(0, 1_700_000_000_000);
 const act = { id: data("act-1"), by: text, why: text };
 const rewind = options({ ...act, children: data("cancel", "detach"), messages: data("redeliver", "drop") });
 const startLimits = { deadline: duration, ttl: duration };
-const start = { id: data("r-1", "r-2"), onConflict: data("use", "fail"), tags, delay: duration, tx, ...startLimits };
+const start = {
+  id: data("r-1", "r-2"),
+  onConflict: data("use", "fail", "restart"),
+  tags,
+  delay: duration,
+  tx,
+  ...startLimits,
+};
 const sending = { id: data("m-1"), onTargetTerminated: data("discard", "broadcast", "deadLetter") };
 const emitting = {
   deliver: data("afterWait", "afterCreate", "all"),
@@ -175,7 +182,7 @@ const RUN_METHODS = {
 
 const READS = {
   start: call(workflow, anything, options(start)),
-  run: call(oneOf(run, workflow), run),
+  run: call(oneOf(run, workflow), oneOf(run, options({ generation: count })), options({ generation: count })),
   get: call(run),
   list: call(
     options({

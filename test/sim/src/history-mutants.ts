@@ -188,8 +188,8 @@ export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
     name: "an operator action ignores changes since its read",
     file: "rules/apply.js",
-    find: "if (seq === seen.seq && head.status === seen.status)",
-    replace: "if (true)",
+    find: "return isSame ? null : movedTo(batch, head);",
+    replace: "return null;",
     breaks: "I1 the record of a rewind counts the dropped records",
   },
   {

@@ -199,8 +199,8 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a snapshot is used in the next generation",
     file: "rules/apply-state.js",
-    find: 'tables.documents.remove("snapshot", next.id);',
-    replace: "",
+    find: 'tables.documents.remove("snapshot", next.id); next.undo = "none"; next.workflow = state.workflow;',
+    replace: 'next.undo = "none"; next.workflow = state.workflow;',
     breaks: "I7 a generation starts without state",
   },
 ];

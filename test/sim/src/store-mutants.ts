@@ -145,8 +145,8 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a control changes an ended run",
     file: "rules/apply.js",
-    find: 'if (isTerminal(head.status) && state.status !== "reopened") {',
-    replace: "if (isTerminal(head.status) && state === null) {",
+    find: 'if (ended !== null && state.status !== "reopened" && state.status !== "restarted") {',
+    replace: "if (ended !== null && state === null) {",
     breaks: "I6 terminal is terminal",
   },
   {

@@ -58,6 +58,7 @@ export class OwnedRuns {
       case "released":
       case "resumed":
       case "reopened":
+      case "restarted":
         this.#views.delete(runId);
         return;
       case "continued":

@@ -3,7 +3,6 @@ import type { WorkflowDeclaration } from "../workflow/ctx.ts";
 import { ENGINE_KINDS, type EngineOptions } from "./config.ts";
 import { createEngine, type Engine } from "./engine.ts";
 import type { StartOptions } from "./op-builders.ts";
-import type { RunHandle } from "./run-handle.ts";
 
 /** The engine options that apply without a worker. */
 export type ClientOptions = Pick<
@@ -73,15 +72,10 @@ export interface Client
  */
 export async function createClient(options: ClientOptions): Promise<Client> {
   const engine = await createEngine({ ...readOptions(CLIENT_OPTIONS, options), workflows: [] });
-  function run<Output = unknown>(runId: string): RunHandle<Output>;
-  function run<Input, Output>(workflow: WorkflowDeclaration<Input, Output>, runId: string): RunHandle<Output>;
-  function run(first: string | WorkflowDeclaration, runId?: string): RunHandle {
-    return typeof first === "object" ? engine.run(first, runId as string) : engine.run(first);
-  }
   return {
     start: <Input, Output>(workflow: WorkflowDeclaration<Input, Output>, input?: Input, rest?: StartOptions) =>
       engine.start(workflow, input as Input, rest),
-    run,
+    run: engine.run.bind(engine) as Engine["run"],
     get: (runId) => engine.get(runId),
     list: (query) => engine.list(query),
     send: (runId, message, value, rest) => engine.send(runId, message, value, rest),

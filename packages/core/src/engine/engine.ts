@@ -1,5 +1,5 @@
 import { PawlError } from "../model/errors.ts";
-import { checkTarget } from "../model/names.ts";
+import { checkTarget, endedGenerationId } from "../model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "../model/op.ts";
 import { kinds, type OptionKind, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
@@ -13,6 +13,7 @@ import { type Explanation, explainRun } from "../operator/explain.ts";
 import type { ForkOptions } from "../operator/fork.ts";
 import { History } from "../operator/history.ts";
 import type { LocationMap, MigrateOptions, Migration } from "../operator/migrate.ts";
+import { startNextGeneration } from "../operator/next-generation.ts";
 import { type RecoveryReport, recoverNow } from "../operator/recover.ts";
 import type { RestartOptions } from "../operator/restart.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -38,6 +39,7 @@ import {
   type EmitOptions,
   emitOp,
   newRun,
+  type OnConflict,
   type PostingConfig,
   SEND_OPTIONS,
   START_OPTIONS,
@@ -59,6 +61,12 @@ interface ShutdownOptions {
   readonly drainMs?: number;
 }
 
+export interface RunOptions {
+  /** An ended generation of the run, which `start` with `onConflict: "restart"` has replaced. Default: the latest one. */
+  readonly generation?: number;
+}
+
+const RUN_OPTIONS = optionTable<RunOptions>("run", { generation: kinds.integer(0) });
 const SHUTDOWN_OPTIONS = optionTable<ShutdownOptions>("shutdown", {
   drainMs: kinds.number(0, Number.POSITIVE_INFINITY),
 });
@@ -77,6 +85,7 @@ export class Engine {
   readonly #publisher: EventPublisher;
   readonly #worker: Worker;
   readonly #runs: Runs;
+  readonly #parts: ControlParts;
   readonly #controls: Controls;
   readonly #history: History;
   readonly #codeErrorResumes: CodeErrorResumes;
@@ -118,6 +127,7 @@ export class Engine {
     });
     const made = { config, codec: this.#codec, publisher: this.#publisher, worker: this.#worker, runs: this.#runs };
     const parts: ControlParts = { ...made, submit: (op) => this.#submitOp(op) };
+    this.#parts = parts;
     this.#controls = new Controls(parts);
     this.#history = new History(parts);
     this.#codeErrorResumes = new CodeErrorResumes(parts);
@@ -181,7 +191,7 @@ export class Engine {
       if (run.owner !== null && slot !== null) pendingStart = this.#worker.pendingStarts.add(run, slot);
       const outcome = await this.#submitStart(run);
       if (outcome.kind === "exists") {
-        await this.#checkConflict(run, options.onConflict ?? "use");
+        await this.#startExisting(run, options.onConflict ?? "use");
       } else {
         this.#publisher.plain("run.started", run);
         if (pendingStart === null) this.#worker.requestPoll();
@@ -196,7 +206,7 @@ export class Engine {
   }
 
   async #submitStart(run: NewRun): Promise<OutcomeOf<Extract<Op, { kind: "start" }>>> {
-    if (run.owner === null) this.#runs.starting(run.id);
+    if (run.owner === null) this.#runs.starting(run);
     let isStarted = false;
     try {
       const outcome = await this.#submitOp({ kind: "start", run } as const);
@@ -218,6 +228,11 @@ export class Engine {
     const outcome = await this.#submit(tx, () => {
       const options = readOptions(START_OPTIONS, given);
       built.onConflict = options.onConflict;
+      if (options.onConflict === "restart")
+        throw new PawlError(
+          "OPTION_INVALID",
+          'onConflict "restart" cannot be used with tx; start the run after the commit',
+        );
       built.run = newRun(this.#config, this.#codec, checkDeclaration(workflow), input, options, null);
       return { kind: "start", run: built.run } as const;
     });
@@ -226,17 +241,23 @@ export class Engine {
     if (outcome.kind === "exists" && (await this.#worker.reader.get(run.id)) === null) {
       throw new PawlError("RUN_EXISTS", `run ${run.id} was already started in this transaction; use another id`);
     }
-    if (outcome.kind === "exists") await this.#checkConflict(run, onConflict);
+    if (outcome.kind === "exists") await this.#startExisting(run, onConflict);
     return this.#runs.handle<Output>(run.id);
   }
 
   /** Returns a handle without checking that the run exists. A workflow gives the handle the type of its output. */
-  run<Output = unknown>(runId: string): RunHandle<Output>;
-  run<Input, Output>(workflow: WorkflowDeclaration<Input, Output>, runId: string): RunHandle<Output>;
-  run(first: string | WorkflowDeclaration, runId?: string): RunHandle {
-    if (typeof first !== "object" || first === null) return this.#runs.handle(checkTarget(first));
-    checkDeclaration(first);
-    return this.#runs.handle(checkTarget(runId));
+  run<Output = unknown>(runId: string, options?: RunOptions): RunHandle<Output>;
+  run<Input, Output>(
+    workflow: WorkflowDeclaration<Input, Output>,
+    runId: string,
+    options?: RunOptions,
+  ): RunHandle<Output>;
+  run(first: string | WorkflowDeclaration, second?: string | RunOptions, third?: RunOptions): RunHandle {
+    const isTyped = typeof first === "object" && first !== null;
+    if (isTyped) checkDeclaration(first);
+    const id = checkTarget(isTyped ? second : first);
+    const { generation } = readOptions(RUN_OPTIONS, isTyped ? third : second);
+    return this.#runs.handle(generation === undefined ? id : endedGenerationId(id, generation));
   }
 
   /** Returns null if the run does not exist. */
@@ -410,10 +431,21 @@ export class Engine {
     await this.#config.store.close();
   }
 
-  async #checkConflict(requested: NewRun, onConflict: "use" | "fail"): Promise<void> {
-    const run = await this.#worker.reader.get(requested.id);
-    if (run === null) throw runNotFound(requested.id);
-    checkConflict(this.#codec, run, requested, onConflict);
+  /** Handles the start of a run whose id exists. */
+  async #startExisting(requested: NewRun, onConflict: OnConflict): Promise<void> {
+    if (onConflict !== "restart") {
+      const run = await this.#worker.reader.get(requested.id);
+      if (run === null) throw runNotFound(requested.id);
+      checkConflict(this.#codec, run, requested, { onConflict });
+      return;
+    }
+    const next = await startNextGeneration(this.#parts, requested);
+    if (next.kind === "open") {
+      checkConflict(this.#codec, next.run, requested, { onConflict, isFirst: next.isFirst });
+      return;
+    }
+    this.#publisher.plain("run.started", requested);
+    this.#worker.requestPoll();
   }
 }
 

@@ -277,6 +277,7 @@ export class EventPublisher {
       case "resumed":
       case "compensating":
       case "reopened":
+      case "restarted":
         return;
     }
   }

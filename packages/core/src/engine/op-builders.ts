@@ -17,16 +17,21 @@ import type { WithinTx } from "./within-transaction.ts";
 export interface StartOptions extends WithinTx, LimitOptions {
   /** The run's id. A second start with the same id, workflow and input returns the existing run. Default: a new id. */
   readonly id?: string;
-  /** If a run with this id exists: `use` returns it if its workflow and input are the same, `fail` rejects with `RUN_EXISTS`. Default `use`. */
-  readonly onConflict?: "use" | "fail";
+  /**
+   * If a run with this id exists: `use` returns it if its workflow and input are the same, `fail` rejects with `RUN_EXISTS`. `restart` starts a
+   * run that has ended again, as its next generation, and is like `use` for an open one. Default `use`.
+   */
+  readonly onConflict?: "use" | "fail" | "restart";
   readonly tags?: readonly string[];
   /** Time until the run starts. Default 0. */
   readonly delay?: Duration;
 }
 
+export type OnConflict = NonNullable<StartOptions["onConflict"]>;
+
 export const START_OPTIONS = optionTable<StartOptions>("start", {
   id: kinds.newRunId,
-  onConflict: kinds.oneOf("use", "fail"),
+  onConflict: kinds.oneOf("use", "fail", "restart"),
   tags: kinds.tags,
   delay: kinds.duration,
   ...LIMIT_KINDS,
@@ -77,14 +82,19 @@ const PLAIN = createCodec(null, {
 });
 
 /** Whether the existing run matches the start. The first input of a continued run is not stored, so it is not compared. */
-function isSameStart(codec: Codec, run: Run, requested: NewRun): boolean {
+function isSameStart(codec: Codec, run: Run, requested: NewRun, isFirst: boolean): boolean {
   if (run.workflow !== requested.workflow) return false;
-  return run.generation > 0 || run.input === requested.input || plainText(codec, run) === plainText(codec, requested);
+  return !isFirst || run.input === requested.input || plainText(codec, run) === plainText(codec, requested);
 }
 
-/** Throws if an existing run with the id of a start does not match the start. */
-export function checkConflict(codec: Codec, run: Run, requested: NewRun, onConflict: "use" | "fail"): void {
-  if (onConflict === "use" && isSameStart(codec, run, requested)) return;
+/** Throws if an existing run with the id of a start does not match the start. `isFirst` if its input is that of its latest start. */
+export function checkConflict(
+  codec: Codec,
+  run: Run,
+  requested: NewRun,
+  { onConflict, isFirst = run.generation === 0 }: { readonly onConflict: OnConflict; readonly isFirst?: boolean },
+): void {
+  if (onConflict !== "fail" && isSameStart(codec, run, requested, isFirst)) return;
   const other = run.workflow === requested.workflow ? "a different input" : `workflow ${run.workflow}`;
   const exists = `run ${requested.id} already exists`;
   const why = onConflict === "fail" ? `${exists}, and onConflict is "fail"` : `${exists} with ${other}`;

@@ -1,11 +1,13 @@
 import { type Duration, durationText, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
+import { endedGenerationOf } from "../model/names.ts";
 import { guardArguments, kinds, optionTable, PAGE_KINDS, readOptions } from "../model/option-check.ts";
 import { type Codec, readingOf } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { rollbackFailures } from "../model/rollback-failure.ts";
-import { isTerminal, type Run, STATUSES } from "../model/run.ts";
+import { isTerminal, type NewRun, type Run, STATUSES } from "../model/run.ts";
+import { runOfStart, type SeenStart } from "../runner/run-of-start.ts";
 import { membersOf, type SmallSet, withMember, withoutMember } from "../runner/small-set.ts";
 import { readSnapshot } from "../runner/snapshot.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -81,9 +83,9 @@ export class Runs {
   readonly #watchers = new Set<() => void>();
   /**
    * Runs that this process started for another one, and that neither a hint nor a call of this process has concerned since. Their ends
-   * are still to come, so a result waits without a read. If the hint of an end is lost, the poll reads the run.
+   * are still to come, so a result waits without a read. If the hint of an end is lost, the poll reads the run. With the ids of their starts.
    */
-  readonly #started = new Set<string>();
+  readonly #started = new Map<string, string>();
   /** Whether the store has sent a hint. Not every store does. */
   #hasHints = false;
   /** Each aborts a read in progress. `close` calls them, because the store may never reply. */
@@ -150,10 +152,10 @@ export class Runs {
   }
 
   /** Call this before a start is sent, because the run may end before the reply. `startFailed` revokes it. */
-  starting(runId: string): void {
-    if (this.#hasHints) this.#started.add(runId);
+  starting({ id, startId }: Pick<NewRun, "id" | "startId">): void {
+    if (this.#hasHints) this.#started.set(id, startId);
     if (this.#started.size <= STARTED_MAX) return;
-    for (const oldest of this.#started) {
+    for (const oldest of this.#started.keys()) {
       this.#started.delete(oldest);
       return;
     }
@@ -214,11 +216,15 @@ export class Runs {
     { waitWhilePaused = false }: ResultOptions = NO_OPTIONS,
     limit?: CallLimit,
   ): Promise<unknown> {
+    let seen: SeenStart | null = null;
     for (;;) {
       limit?.throwIfStopped();
       const localEnd = this.#nextEnd(runId, limit);
+      const startId = this.#started.get(runId);
+      if (startId !== undefined) seen = { startId, generation: 0 };
       const isOpen = this.#started.delete(runId) || this.#parts.isLocal(runId);
-      const run = isOpen ? null : await this.#existingUnlessStopped(runId, limit);
+      const run: Run | null = isOpen ? null : await this.#existingUnlessStopped(runId, seen, limit);
+      seen ??= run;
       const pause = run === null || waitWhilePaused ? null : pauseByItself(this.#parts.codec, run);
       if (pause !== null) throw pause;
       const end =
@@ -229,12 +235,12 @@ export class Runs {
   }
 
   /** Null if `close` was called, or the call's limit was reached, before the store replied. */
-  #existingUnlessStopped(runId: string, limit?: CallLimit): Promise<Run | null> {
+  #existingUnlessStopped(runId: string, seen: SeenStart | null, limit?: CallLimit): Promise<Run | null> {
     return new Promise((resolve, reject) => {
       const abort = (): void => resolve(null);
       this.#aborts.add(abort);
       const off = limit?.onStop(abort);
-      void this.#existing(runId)
+      void this.#existing(runId, seen)
         .then(resolve, reject)
         .finally(() => {
           this.#aborts.delete(abort);
@@ -324,9 +330,10 @@ export class Runs {
     throw new PawlError(code, `run ${runId} ${how}${why}${rollbacks}`, { cause });
   }
 
-  async #existing(runId: string): Promise<Run> {
+  /** If the run has started again since the caller has seen it, this is the ended generation that the caller has seen. */
+  async #existing(runId: string, seen: SeenStart | null = null): Promise<Run> {
     this.#started.delete(runId);
-    const run = await this.#read((reader) => reader.get(runId));
+    const run = await this.#read((reader) => runOfStart(reader, runId, seen));
     if (run === null) throw runNotFound(runId);
     return run;
   }
@@ -356,11 +363,13 @@ export class Runs {
     const limit = this.#limit(signal === undefined ? {} : { signal }, () => new Error("a watch has no timeout"));
     let afterSeq = after;
     let last: JournalRecord | null = null;
+    let seen: SeenStart | null = null;
     try {
       for (;;) {
         limit.throwIfStopped();
         const changed = this.#nextChange(runId, limit);
-        const run = await this.#existing(runId);
+        const run: Run = await this.#existing(runId, seen);
+        seen ??= run;
         const records = await this.#recordsAfter(run, afterSeq, last);
         if (records === null) {
           afterSeq = await this.#seqBeforeCut(run, last?.at ?? 0);
@@ -433,9 +442,11 @@ export class Runs {
 
   /** Reads the run at once and after each of its changes, until `isDone`. */
   async until(runId: string, isDone: (run: Run) => Promise<boolean>): Promise<Run> {
+    let seen: SeenStart | null = null;
     for (;;) {
       const changed = this.#nextChange(runId);
-      const run = await this.#existing(runId);
+      const run: Run = await this.#existing(runId, seen);
+      seen ??= run;
       if (await isDone(run)) return run;
       if (this.#closed !== null) throw this.#closed;
       await changed;
@@ -461,7 +472,9 @@ function resultTimeout(runId: string, timeout: Duration | undefined): PawlError 
   return new PawlError("RESULT_TIMEOUT", `run ${runId} has not ended within ${limit}; it continues`);
 }
 
-export function runNotFound(runId: string): PawlError {
+export function runNotFound(id: string): PawlError {
+  const ended = endedGenerationOf(id);
+  const runId = ended === null ? id : `${ended.runId} in ended generation ${ended.generation}`;
   return new PawlError("RUN_NOT_FOUND", `run ${runId} not found; check the id, or whether retention has removed it`);
 }
 

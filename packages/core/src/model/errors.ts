@@ -13,6 +13,12 @@ export const ERRORS = {
     means: "A run with this id exists, and `onConflict` is `fail`, or its workflow or input differs.",
     fix: 'Choose another id, or pass `onConflict: "use"` to get the run that exists.',
   },
+  RUN_REPLACED: {
+    status: 409,
+    means:
+      "This generation of a run has ended, and the run has started again. It can be read and forked, and not be reopened.",
+    fix: "Fork the generation, or call the method on the run itself.",
+  },
   RUN_ENDED: {
     status: 409,
     means: "The run is completed, failed or cancelled; this operation needs an open run.",

@@ -56,6 +56,20 @@ export function visibleRunId(id: string): string {
   return id.endsWith(UNDO_SUFFIX) ? id.slice(0, -UNDO_SUFFIX.length) : id;
 }
 
+const GENERATION = "//~generation/";
+
+/** The id under which an ended generation of a run stays readable when the run has started again. */
+export function endedGenerationId(runId: string, generation: number): string {
+  return `${runId}${GENERATION}${generation}`;
+}
+
+/** The run and the generation that such an id names. Null if it is the id of another run. */
+export function endedGenerationOf(id: string): { readonly runId: string; readonly generation: number } | null {
+  const at = id.lastIndexOf(GENERATION);
+  const text = at < 0 ? "" : id.slice(at + GENERATION.length);
+  return /^\d+$/.test(text) ? { runId: id.slice(0, at), generation: Number(text) } : null;
+}
+
 /** Returns the first characters, without half a surrogate pair at the end. */
 function prefixOf(id: string): string {
   const prefix = id.slice(0, CHILD_ID_PREFIX_CHARACTERS);

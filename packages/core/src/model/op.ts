@@ -29,6 +29,8 @@ export interface RewriteOp {
   readonly posts: readonly Post[];
   /** Set for a restart: the run starts again as after `continueAs`, and its journal keeps only the added records. */
   readonly restart?: Omit<Extract<RunState, { status: "continued" }>, "status" | "at">;
+  /** Set if an ended run starts again under its id. */
+  readonly next?: Omit<Extract<RunState, { status: "restarted" }>, "status">;
 }
 
 /** Replaces a document that was read, and sends a message to a run in the same commit. */
@@ -179,7 +181,7 @@ export function opBytes(op: Op): number {
         total(op.journal.add, recordBytes) +
         total(op.journal.restore, entryBytes) +
         total(op.posts, postBytes) +
-        payloadBytes(op.restart?.input ?? null)
+        payloadBytes(op.restart?.input ?? op.next?.run.input ?? null)
       );
     case "send":
     case "emit":
@@ -232,6 +234,7 @@ function startBytes({ run, history }: { readonly run: { readonly input: Payload 
 function stateBytes(state: RunState): number {
   if ("outcome" in state) return payloadBytes(state.outcome);
   if ("reason" in state) return payloadBytes(state.reason);
+  if ("run" in state) return payloadBytes(state.run.input);
   return "input" in state ? payloadBytes(state.input) : 0;
 }
 

@@ -49,6 +49,8 @@ export interface RunLife {
   readonly baseSeq: number;
   /** The seqs of its records, ascending. A loop may have removed records between them. */
   readonly seqs: readonly number[];
+  /** Set if the run is created as an ended one: it keeps what an ended run did, and is never executed. */
+  readonly end?: { readonly status: TerminalStatus; readonly outcome: Payload; readonly at: number };
 }
 
 /** A change that a transition requests of another run. Applied in the same commit. */
@@ -113,6 +115,11 @@ export type RunState =
       readonly baseSeq: number;
       readonly at: number;
     }
+  /**
+   * An ended run starts again under its id, as the next generation: with the facts of another start, an empty journal, and the ids of the
+   * messages that it has received. It keeps its parent.
+   */
+  | { readonly status: "restarted"; readonly run: NewRun; readonly baseSeq: number }
   /** The run ends. Its waits and subscriptions are deleted, and each message in the inbox is treated by its own policy. */
   | { readonly status: TerminalStatus; readonly outcome: Payload; readonly at: number };
 
@@ -220,7 +227,7 @@ export type Transition =
   | Append
   /**
    * Changes a run from outside: a cancel, a pause, an operator action. Raises the epoch, which fences the owner. Guard: the run has this
-   * epoch and is not terminal. Only `reopened` applies to a terminal run.
+   * epoch and is not terminal. `reopened` also applies to a terminal run, and `restarted` only to one.
    */
   | {
       readonly kind: "control";

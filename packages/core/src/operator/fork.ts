@@ -1,4 +1,5 @@
 import { PawlError } from "../model/errors.ts";
+import { endedGenerationOf } from "../model/names.ts";
 import { operatorActionOf, operatorRecord } from "../model/operator-action.ts";
 import { kinds, optionTable } from "../model/option-check.ts";
 import type { Codec } from "../model/payload.ts";
@@ -97,7 +98,7 @@ function checkedInput(
 function withOrigin(codec: Codec, run: Run, records: readonly NewRecord[]): readonly NewRecord[] {
   const [first] = records;
   if (first !== undefined && operatorActionOf(first) === "origin") return records;
-  const origin: OriginOf = { run: run.id, generation: run.generation };
+  const origin: OriginOf = { run: endedGenerationOf(run.id)?.runId ?? run.id, generation: run.generation };
   const at = run.startedAt ?? run.createdAt;
   return [operatorRecord("origin", codec.encode(origin, "origin"), { startedAt: at, at }), ...records];
 }

@@ -1,7 +1,7 @@
 import type { RunHandle } from "../engine/run-handle.ts";
 import { runNotFound } from "../engine/runs.ts";
 import { PawlError } from "../model/errors.ts";
-import { checkTarget } from "../model/names.ts";
+import { checkTarget, endedGenerationOf } from "../model/names.ts";
 import type { OperatorActionKind } from "../model/operator-action.ts";
 import { kinds, optionTable, readArgument, readOptions } from "../model/option-check.ts";
 import type { NewRecord } from "../model/record.ts";
@@ -160,6 +160,8 @@ export class History {
   ): Promise<Result> {
     const { submit, codec, config, worker } = this.#parts;
     const run = checkTarget(runId);
+    const ended = endedGenerationOf(run);
+    if (ended !== null) throw replaced(kind, ended);
     const id = actionId(options, () => config.world.random.id(config.store.now()));
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       if (attempt > 1) await this.#hold(run);
@@ -244,6 +246,11 @@ export class History {
     publisher.plain("run.reopened", run);
     worker.requestPoll();
   }
+}
+
+function replaced(kind: OperatorActionKind, { runId, generation }: { runId: string; generation: number }): PawlError {
+  const why = `generation ${generation} of run ${runId} has ended, and the run has started again`;
+  return new PawlError("RUN_REPLACED", `cannot ${kind} it: ${why}; fork the generation, or ${kind} the run ${runId}`);
 }
 
 function childOpen(kind: OperatorActionKind, runId: string, child: string): PawlError {

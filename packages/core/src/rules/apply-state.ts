@@ -36,6 +36,9 @@ export function applyState(batch: Batch, next: HeadDraft, state: RunState): void
     case "continued":
       restart(batch, next, state);
       break;
+    case "restarted":
+      startAgain(batch, next, state);
+      break;
     case "completed":
     case "failed":
     case "cancelled":
@@ -129,6 +132,28 @@ function restart(batch: Batch, next: HeadDraft, state: Extract<RunState, { statu
   next.claims = 0;
   next.startedAt = state.at;
   tables.runs.saveProgram(next, state);
+  batch.wakeClaimable(next);
+}
+
+/** Starts an ended run again. The epoch, the generation and the seqs continue, so nothing of the ended generation fits the new one. */
+function startAgain(batch: Batch, next: HeadDraft, { run, baseSeq }: Extract<RunState, { status: "restarted" }>): void {
+  const { tables } = batch;
+  tables.journal.cut(next, baseSeq);
+  tables.documents.remove("snapshot", next.id);
+  next.undo = "none";
+  next.workflow = run.workflow;
+  next.version = run.version;
+  next.startId = run.startId;
+  next.createdAt = run.createdAt;
+  next.status = "pending";
+  next.wakeAt = run.startAt;
+  next.baseSeq = baseSeq;
+  next.generation += 1;
+  next.claims = 0;
+  next.startedAt = null;
+  next.endedAt = null;
+  tables.runs.saveOutcome(next, null);
+  tables.runs.saveStart(next, run);
   batch.wakeClaimable(next);
 }
 

@@ -133,13 +133,15 @@ function applyControl(batch: Batch, control: Control): Answer {
   if (head === null) return NOT_FOUND;
   if (head.controlId === control.controlId) return AGAIN;
   const { journal, state } = control;
-  if (isTerminal(head.status) && state.status !== "reopened") {
-    return { kind: "refused", reason: "terminal", status: head.status };
+  const ended = isTerminal(head.status) ? head.status : null;
+  if (ended !== null && state.status !== "reopened" && state.status !== "restarted") {
+    return { kind: "refused", reason: "terminal", status: ended };
   }
   if (head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
   if (control.undo !== null && head.undo !== control.undo) {
     return { kind: "refused", reason: "fenced", epoch: head.epoch };
   }
+  if (state.status === "restarted" && ended === null) return movedTo(batch, head);
   const moved = journal === null ? null : hasMoved(batch, head, journal);
   if (moved !== null) return moved;
   const next = draftOf(head);
@@ -182,11 +184,14 @@ function isKnown(batch: Batch, post: DirectPost): boolean {
 }
 
 /** The refusal of a journal change that no longer fits the run. Null if it fits. */
-function hasMoved({ tables }: Batch, head: RunHead, { seen }: JournalChange): Answer | null {
+function hasMoved(batch: Batch, head: RunHead, { seen }: JournalChange): Answer | null {
   if (seen === null) return null;
-  const seq = tables.journal.newestSeq(head);
-  if (seq === seen.seq && head.status === seen.status) return null;
-  return { kind: "refused", reason: "moved", seq, status: head.status };
+  const isSame = batch.tables.journal.newestSeq(head) === seen.seq && head.status === seen.status;
+  return isSame ? null : movedTo(batch, head);
+}
+
+function movedTo({ tables }: Batch, head: RunHead): Answer {
+  return { kind: "refused", reason: "moved", seq: tables.journal.newestSeq(head), status: head.status };
 }
 
 /** Cuts the journal, appends records, and returns to the inbox what the dropped records received. */

@@ -56,6 +56,7 @@ export class Batch {
   /** False if a run has this id. */
   create(run: NewRun, history?: RunHistory): boolean {
     const owned = run.owner !== null;
+    const end = history?.life?.end;
     const head: HeadDraft = {
       key: 0,
       id: run.id,
@@ -63,18 +64,18 @@ export class Batch {
       version: run.version,
       startId: run.startId,
       createdAt: run.createdAt,
-      status: owned ? "running" : "pending",
+      status: end?.status ?? (owned ? "running" : "pending"),
       epoch: 1,
       turn: 0,
       owner: run.owner,
-      wakeAt: owned ? null : run.startAt,
+      wakeAt: owned || end !== undefined ? null : run.startAt,
       inboxLast: 0,
       baseSeq: history?.life?.baseSeq ?? 0,
       generation: history?.life?.generation ?? 0,
       claims: 0,
       claimSeq: 0,
       startedAt: history?.life === undefined ? (owned ? run.createdAt : null) : history.life.startedAt,
-      endedAt: null,
+      endedAt: end?.at ?? null,
       undo: history?.undo ?? "none",
       controlId: null,
       topics: 0,
@@ -82,6 +83,7 @@ export class Batch {
     if (!this.tables.runs.insert(run, head)) return false;
     if (history?.life !== undefined) this.tables.runs.saveProgram(head, run);
     if (history !== undefined) this.#fill(head, history);
+    if (end !== undefined) this.tables.runs.saveOutcome(head, end.outcome);
     if (run.owner !== null) this.register(run.owner);
     this.wakeClaimable(head);
     return true;

@@ -141,11 +141,13 @@ function decideRewrite(view: RunView | null, op: RewriteOp, now: number): Decisi
   if (view === null) return answer({ kind: "notFound" });
   if (view.epoch !== op.epoch) return answer({ kind: "moved" });
   const { runId, epoch, posts, journal, opId: controlId } = op;
-  const state: RunState =
-    op.restart === undefined
-      ? { status: "reopened", at: now, version: op.version, undo: op.undo }
-      : { status: "continued", at: now, ...op.restart };
+  const state = rewrittenState(op, now);
   return transition({ kind: "control", runId, epoch, state, posts, journal, undo: null, controlId });
+}
+
+function rewrittenState({ restart, next, version, undo }: RewriteOp, at: number): RunState {
+  if (next !== undefined) return { status: "restarted", ...next };
+  return restart === undefined ? { status: "reopened", at, version, undo } : { status: "continued", at, ...restart };
 }
 
 /** The posts of a run's end: its outcome to the parent, a cancel to the children. */

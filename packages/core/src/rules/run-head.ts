@@ -40,7 +40,7 @@ export function isWorking({ runs }: Pick<Tables, "runs">, head: RunHead): boolea
 }
 
 /** Builds the run that readers get, from the head without the store's own fields and the rest of the row. */
-export function runOf(head: RunHead, { limits, ...rest }: Omit<Run, keyof RunHead>): Run {
+export function runOf(head: RunHead, rest: Omit<Run, keyof RunHead>): Run {
   const run: Run = {
     id: head.id,
     workflow: head.workflow,
@@ -66,7 +66,7 @@ export function runOf(head: RunHead, { limits, ...rest }: Omit<Run, keyof RunHea
     undo: head.undo,
     outcome: rest.outcome,
   };
-  return limits === undefined ? run : { ...run, limits };
+  return rest.limits === undefined ? run : { ...run, limits: rest.limits };
 }
 
 /** Adds its number to an inbox entry. */

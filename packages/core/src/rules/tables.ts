@@ -90,6 +90,8 @@ export interface RunTable {
   saveVersion(head: RunHead): void;
   /** Writes the head and the input of the next generation. Removes the wait. */
   saveProgram(head: RunHead, program: Pick<Run, "input">): void;
+  /** Writes the head and the facts of another start: time, start id, tags, limits, workflow, version and input. */
+  saveStart(head: RunHead, run: NewRun): void;
   /** Open children that are cancelled when their parent ends, oldest first. */
   openChildren(runId: string): readonly RunHead[];
   /** Runs of these workflows that are due at `now` and have no owner. */

@@ -1,4 +1,4 @@
-import type { NewRun } from "../model/run.ts";
+import type { NewRun, Run } from "../model/run.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Slot } from "./session-pool.ts";
@@ -137,36 +137,33 @@ export class PendingStarts {
 export const FIRST_EPOCH = 1;
 
 /** A run that this process has just created, as a load would return it. */
-export function createdRun(run: NewRun): Loaded {
-  return {
-    run: {
-      id: run.id,
-      workflow: run.workflow,
-      version: run.version,
-      input: run.input,
-      tags: run.tags,
-      parent: run.parent,
-      createdAt: run.createdAt,
-      startId: run.startId,
-      owner: run.owner,
-      status: "running",
-      epoch: FIRST_EPOCH,
-      turn: 0,
-      wakeAt: null,
-      wait: null,
-      inboxLast: 0,
-      baseSeq: 0,
-      generation: 0,
-      claims: 0,
-      claimSeq: 0,
-      startedAt: run.createdAt,
-      endedAt: null,
-      undo: "none",
-      outcome: null,
-      ...(run.limits === undefined ? {} : { limits: run.limits }),
-    },
-    snapshot: null,
-    records: [],
-    inbox: [],
+export function createdRun(start: NewRun): Loaded {
+  const run: Run = {
+    id: start.id,
+    workflow: start.workflow,
+    version: start.version,
+    input: start.input,
+    tags: start.tags,
+    parent: start.parent,
+    createdAt: start.createdAt,
+    startId: start.startId,
+    owner: start.owner,
+    status: "running",
+    epoch: FIRST_EPOCH,
+    turn: 0,
+    wakeAt: null,
+    wait: null,
+    inboxLast: 0,
+    baseSeq: 0,
+    generation: 0,
+    claims: 0,
+    claimSeq: 0,
+    startedAt: start.createdAt,
+    endedAt: null,
+    undo: "none",
+    outcome: null,
   };
+  const { limits } = start;
+  const created = limits === undefined ? run : { ...run, limits };
+  return { run: created, snapshot: null, records: [], inbox: [] };
 }

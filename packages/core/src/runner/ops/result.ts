@@ -6,6 +6,7 @@ import { ATTEMPTS_MAX } from "../../model/retry.ts";
 import { isTerminal, type TerminalStatus } from "../../model/run.ts";
 import type { Ctx, StepOptions, WaitOptions } from "../../workflow/ctx.ts";
 import { Loop } from "../../workflow/structure.ts";
+import { runOfStart, type SeenStart } from "../run-of-start.ts";
 import type { Branch, ProgramSettings } from "./branch.ts";
 import { loop } from "./loop.ts";
 
@@ -16,7 +17,7 @@ const FIRST_MS = 100;
 const LONGEST_MS = 30_000;
 
 /** A read is repeated while the store is unreachable. */
-const PATIENT: StepOptions<RunEnd | null> = {
+const PATIENT: StepOptions<RunEnd | SeenStart> = {
   timeout: "30 s",
   retryOnTimeout: true,
   retry: {
@@ -32,6 +33,12 @@ interface RunEnd {
   readonly value: unknown;
 }
 
+interface Position {
+  readonly delayMs: number;
+  /** The start that the first read has seen. The run may start again when it has ended. */
+  readonly seen: SeenStart | null;
+}
+
 /**
  * Waits for the end of any run. Only a child reports its end to its parent, so the run is read in a loop, whose journal stays short. It is
  * suspended between the reads.
@@ -41,16 +48,16 @@ export async function result<Output>(branch: Branch, runId: string, options?: Wa
   const id = checkTarget(runId);
   if (id === visibleRunId(branch.host.runId))
     throw new PawlError("OPTION_INVALID", `run ${id} cannot wait for its own result; pass the id of another run`);
-  const end = await loop<number, RunEnd>(branch, {
+  const end = await loop<Position, RunEnd>(branch, {
     name,
-    state: FIRST_MS,
+    state: { delayMs: FIRST_MS, seen: null },
     commitInterval: 5,
     historyKeep: 0,
-    run: async (ctx: Ctx, delayMs: number) => {
-      const found = await ctx.step("read", () => readEnd(branch.settings, id), PATIENT);
-      if (found !== null) return Loop.break(found);
+    run: async (ctx: Ctx, { delayMs, seen }: Position) => {
+      const found = await ctx.step("read", () => readRun(branch.settings, id, seen), PATIENT);
+      if ("status" in found) return Loop.break(found);
       await ctx.sleep(delayMs);
-      return Loop.continue(Math.min(delayMs * 2, LONGEST_MS));
+      return Loop.continue({ delayMs: Math.min(delayMs * 2, LONGEST_MS), seen: found });
     },
   });
   if (end.status === "completed") return end.value as Output;
@@ -61,11 +68,15 @@ export async function result<Output>(branch: Branch, runId: string, options?: Wa
 
 const CANCELLED = ["RUN_CANCELLED", "was cancelled"] as const;
 
-/** Null if the run has not ended. */
-async function readEnd({ store, codec }: ProgramSettings, id: string): Promise<RunEnd | null> {
-  const run = await store.reader.get(id);
+/** The end of the run, or the start that is open. */
+async function readRun(
+  { store, codec }: ProgramSettings,
+  id: string,
+  seen: SeenStart | null,
+): Promise<RunEnd | SeenStart> {
+  const run = await runOfStart(store.reader, id, seen);
   if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${id} not found; check the id`);
-  if (!isTerminal(run.status)) return null;
+  if (!isTerminal(run.status)) return { startId: run.startId, generation: run.generation };
   const value = codec.decode(run.outcome);
   return {
     status: run.status,

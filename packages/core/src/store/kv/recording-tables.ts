@@ -463,6 +463,12 @@ export class RecordingRunTable implements RunTable {
     this.#recordInput(head);
   }
 
+  saveStart(head: RunHead, run: NewRun): void {
+    this.#runs.saveStart(head, run);
+    this.#rows.recordRow(head);
+    this.#recordInput(head);
+  }
+
   openChildren(runId: string): readonly RunHead[] {
     return this.#runs.openChildren(runId);
   }

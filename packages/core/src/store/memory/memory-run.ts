@@ -9,9 +9,9 @@ type Known = Map<string, { readonly n: number; readonly at: number }>;
 
 /** A run in memory, with its journal and inbox. Most runs have no inbox and no topics, so these maps are created on first access. */
 export class MemoryRun {
-  readonly tags: NewRun["tags"];
+  tags: NewRun["tags"];
   readonly parent: NewRun["parent"];
-  readonly limits: NewRun["limits"];
+  limits: NewRun["limits"];
   head: RunHead;
   input: Payload;
   wait: Wait | null = null;

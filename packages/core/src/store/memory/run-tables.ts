@@ -100,6 +100,13 @@ export class MemoryRunTable implements RunTable {
     memoryRun.input = input;
   }
 
+  saveStart(head: RunHead, { tags, limits, input }: NewRun): void {
+    const memoryRun = this.#save(head);
+    memoryRun.tags = tags;
+    memoryRun.limits = limits;
+    memoryRun.input = input;
+  }
+
   openChildren(runId: string): readonly RunHead[] {
     if (!this.#children.has(runId)) return NONE;
     return this.children(runId)

@@ -57,7 +57,7 @@ export function commitValues(stage: Stage, { now, notBefore, channel, hints }: C
     columnsOrNull([...stage.workers.needed]),
     jsonOrNull(topicRows(stage)),
     ...createdValues(created),
-    jsonOrNull(tagRows(created)),
+    jsonOrNull(tagRows(created.concat(saved))),
     ...savedValues(saved),
     ...rowsOfRunsValues(runs),
     jsonOrNull([...stage.stagedTopics.changes].map(([id, change]) => eventRow(id, change))),
@@ -114,11 +114,14 @@ function topicRows(stage: Stage): readonly unknown[] {
   return touched.map(([topic, { rev, pending }]) => ({ topic: toColumn(topic), rev, pending }));
 }
 
-function tagRows(created: readonly StagedRun[]): readonly object[] {
+/** A row without a tag removes those of the run: it starts again. */
+function tagRows(runs: readonly StagedRun[]): readonly object[] {
   const rows: object[] = [];
-  for (const { created: run, head } of created) {
-    if (run === null || run.tags.length === 0) continue;
+  for (const { created, start, known, head } of runs) {
+    const run = start ?? created;
+    if (run === null) continue;
     const run_id = toColumn(head.id);
+    if (known !== null) rows.push({ tag: null, run_id });
     for (const tag of new Set(run.tags)) rows.push({ tag: toColumn(tag), created_at: head.createdAt, run_id });
   }
   return rows;

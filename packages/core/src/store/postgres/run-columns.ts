@@ -1,3 +1,4 @@
+import type { NewRun } from "../../model/run.ts";
 import { toColumn } from "../text-column.ts";
 import { columnArray } from "./array-text.ts";
 import type { CreatedColumn, HeadColumn, SavedColumn } from "./schema/commit.ts";
@@ -52,8 +53,8 @@ const CREATED: ColumnGetters<StagedRun, CreatedColumn> = {
   parent_run: ({ created }) => columnOf(created?.parent?.runId),
   parent_location: ({ created }) => columnOf(created?.parent?.location),
   parent_on_close: ({ created }) => created?.parent?.onClose,
-  tags: ({ created }) => (created === null || created.tags.length === 0 ? undefined : JSON.stringify(created.tags)),
-  limits: ({ created }) => (created?.limits === undefined ? undefined : JSON.stringify(created.limits)),
+  tags: ({ created, start }) => tagsOf(start ?? created),
+  limits: ({ created, start }) => limitsOf(start ?? created),
   wait: ({ wait }) => (wait === null ? undefined : JSON.stringify(wait)),
   input: ({ created, input }) => columnOf(input === null ? created?.input : input.value),
   outcome: ({ outcome }) => columnOf(outcome?.value),
@@ -67,7 +68,20 @@ const SAVED: ColumnGetters<StagedRun, SavedColumn> = {
   outcome: ({ outcome }) => columnOf(outcome?.value),
   sets_input: ({ input }) => (input === null ? undefined : true),
   input: ({ input }) => columnOf(input?.value),
+  sets_start: ({ start }) => (start === null ? undefined : true),
+  created_at: ({ start }) => start?.createdAt,
+  start_id: ({ start }) => columnOf(start?.startId),
+  tags: ({ start }) => tagsOf(start),
+  limits: ({ start }) => limitsOf(start),
 };
+
+function tagsOf(run: NewRun | null): string | undefined {
+  return run === null || run.tags.length === 0 ? undefined : JSON.stringify(run.tags);
+}
+
+function limitsOf(run: NewRun | null): string | undefined {
+  return run?.limits === undefined ? undefined : JSON.stringify(run.limits);
+}
 
 function columnOf(text: string | null | undefined): string | undefined {
   return text === null || text === undefined ? undefined : toColumn(text);

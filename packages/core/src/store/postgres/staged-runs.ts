@@ -22,6 +22,8 @@ export interface StagedRun {
   setsWait: boolean;
   outcome: { readonly value: Payload } | null;
   input: { readonly value: Payload } | null;
+  /** The facts of another start of the run, if it starts again. */
+  start: NewRun | null;
   records: readonly JournalRecord[];
   cuts: readonly { readonly first: number; readonly last: number }[];
   added: InboxEntry[];
@@ -182,6 +184,7 @@ function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): S
     setsWait: false,
     outcome: null,
     input: null,
+    start: null,
     records: NONE,
     cuts: NONE,
     added: [],
@@ -250,6 +253,13 @@ export class StagedRunTable implements RunTable {
   saveProgram(head: RunHead, { input }: Pick<Run, "input">): void {
     this.saveWait(head, null);
     this.#runs.of(head).input = { value: input };
+  }
+
+  saveStart(head: RunHead, run: NewRun): void {
+    this.saveProgram(head, run);
+    const staged = this.#runs.of(head);
+    staged.start = run;
+    staged.newest = head.baseSeq;
   }
 
   openChildren(runId: string): readonly RunHead[] {

@@ -216,6 +216,10 @@ function writeState(args: Args, state: RunState | null): void {
       args.push(toWire(state.workflow), String(state.version), toWireOrNull(state.input));
       args.push(String(state.baseSeq), String(state.at));
       return;
+    case "restarted":
+      writeRun(args, state.run);
+      args.push(String(state.baseSeq));
+      return;
     case "completed":
     case "failed":
     case "cancelled":
@@ -362,6 +366,8 @@ function writeHistory(args: Args, history: RunHistory | undefined): void {
   if (life === undefined) return;
   args.push(numberOrNull(life.startedAt), String(life.generation), String(life.baseSeq));
   writeTexts(args, life.seqs.map(String));
+  args.push(flag(life.end !== undefined));
+  if (life.end !== undefined) args.push(life.end.status, toWireOrNull(life.end.outcome), String(life.end.at));
 }
 
 /** Encodes a record without its opening bracket and seq, which the script adds. */

@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
+import { endedGenerationOf } from "../../model/names.ts";
 import { toWire } from "./wire-text.ts";
 
 const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;
 
-/** The index of the partition that a run or topic belongs to. `partition_of` in `script/outbox.lua` returns the same. */
+/** The index of the partition that a run or topic belongs to. An ended generation is in the partition of its run. `partition_of` in `script/outbox.lua` returns the same. */
 export function partitionOf(text: string, count: number): number {
-  return count === 1 ? 0 : createHash("sha1").update(toWire(text)).digest().readUInt32BE(0) % count;
+  if (count === 1) return 0;
+  const home = endedGenerationOf(text)?.runId ?? text;
+  return createHash("sha1").update(toWire(home)).digest().readUInt32BE(0) % count;
 }
 
 /**

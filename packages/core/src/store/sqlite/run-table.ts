@@ -99,9 +99,7 @@ export class SqliteRunTable implements RunTable {
     if (Number(changes) === 0) return false;
     head.key = Number(lastInsertRowid);
     if (isLong(input)) this.#sql.insertInput.run(head.key, toColumn(input));
-    if (tags.length > 0) {
-      for (const tag of new Set(tags)) this.#sql.insertTag.run(toColumn(tag), head.createdAt, head.key);
-    }
+    this.#insertTags(tags, head);
     this.#cache.put({ head, wait: null, newest: head.baseSeq, inbox: NO_ENTRIES, childless: true });
     const above = parent === null ? undefined : this.#cache.get(parent.runId);
     if (above !== undefined) above.childless = false;
@@ -175,6 +173,28 @@ export class SqliteRunTable implements RunTable {
     );
   }
 
+  saveStart(head: RunHead, { tags, limits, input }: NewRun): void {
+    const before = this.get(head.id);
+    if (before !== null) this.#removeTags(before, head.key);
+    this.#insertTags(tags, head);
+    this.saveProgram(head, { input });
+    this.#sql.saveStart.run(
+      toColumn(head.startId),
+      head.createdAt,
+      tags.length === 0 ? null : JSON.stringify(tags),
+      limits === undefined ? null : JSON.stringify(limits),
+      head.key,
+    );
+  }
+
+  #insertTags(tags: NewRun["tags"], { key, createdAt }: RunHead): void {
+    for (const tag of new Set(tags)) this.#sql.insertTag.run(toColumn(tag), createdAt, key);
+  }
+
+  #removeTags({ tags, createdAt }: Run, key: number): void {
+    for (const tag of tags) this.#sql.removeTag.run(toColumn(tag), createdAt, key);
+  }
+
   openChildren(runId: string): readonly RunHead[] {
     if (this.#cache.get(runId)?.childless === true) return [];
     return (this.#sql.openChildren.all(toColumn(runId)) as HeadRow[]).map(headOf);
@@ -233,8 +253,8 @@ export class SqliteRunTable implements RunTable {
   }
 
   remove(head: RunHead): void {
-    const tags = this.get(head.id)?.tags ?? [];
-    for (const tag of tags) this.#sql.removeTag.run(toColumn(tag), head.createdAt, head.key);
+    const run = this.get(head.id);
+    if (run !== null) this.#removeTags(run, head.key);
     this.#sql.removeInput.run(head.key);
     this.#sql.remove.run(head.key);
     this.#cache.delete(head.id);
@@ -327,6 +347,7 @@ export const RUN_SQL = {
     outcome = ? WHERE key = ?`,
   saveProgram: `UPDATE pawl_runs SET workflow = ?, version = ?, input = ?, base_seq = ?, generation = ?, started_at = ?
     WHERE key = ?`,
+  saveStart: "UPDATE pawl_runs SET start_id = ?, created_at = ?, tags = ?, limits = ? WHERE key = ?",
   saveVersion: "UPDATE pawl_runs SET version = ? WHERE key = ?",
   openChildren: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.parent_run = ? AND r.parent_on_close = 'cancel' AND r.ended_at IS NULL ORDER BY r.key`,

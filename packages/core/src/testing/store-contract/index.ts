@@ -3,6 +3,7 @@ import { claimCases } from "./claim-cases.ts";
 import { openDocumentCases } from "./document-cases.ts";
 import { eventCases } from "./event-cases.ts";
 import { fenceCases } from "./fence-cases.ts";
+import { generationCases } from "./generation-cases.ts";
 import { guardCases } from "./guard-cases.ts";
 import type { ContractSubject, Harness, StoreFactory } from "./harness.ts";
 import { historyCases } from "./history-cases.ts";
@@ -24,6 +25,7 @@ const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
   ["fences", fenceCases],
   ["resent transitions", resubmissionCases],
   ["history", historyCases],
+  ["generations", generationCases],
   ["user code in transactions", transactionCases],
   ["messages and children", messageCases],
   ["events", eventCases],

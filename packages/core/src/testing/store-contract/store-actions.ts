@@ -1,4 +1,5 @@
-import type { Run, Undo } from "../../model/run.ts";
+import { endedGenerationId } from "../../model/names.ts";
+import { isTerminal, type Run, type TerminalStatus, type Undo } from "../../model/run.ts";
 import type { DocumentChange, Post, RunState, Transition } from "../../model/transition.ts";
 import type { ClaimRequest, LapsedRun, PruneRequest } from "../../rules/tables.ts";
 import { seededSequence } from "../../runtime/random.ts";
@@ -91,6 +92,7 @@ export class StoreActions {
     const isTouched = batch.some((other) => "runId" in other && other.runId === id);
     if (run === null || isTouched || this.#chance(0.05)) return { kind: "create", run: this.#newRun(id, store.now()) };
     if (this.#chance(0.04)) return await this.#rewrite(store, run);
+    if (this.#chance(isTerminal(run.status) ? 0.15 : 0.01)) return await this.#restart(store, run);
     if (this.#chance(0.08)) {
       const stop = { status: "compensating", reason: this.#name("why"), at: store.now() } as const;
       const poisoned = { ...stop, end: "failed", claims: run.claims } as const;
@@ -169,6 +171,28 @@ export class StoreActions {
         restore: this.#chance(0.5) ? [] : [{ ...entry, id: `p${this.#upTo(50)}`, onTargetTerminated: "deadLetter" }],
       },
       posts: this.#posts(run, at),
+      controlId: this.#name("c"),
+    });
+  }
+
+  async #restart(store: Store, run: Run): Promise<Transition> {
+    const records = (await store.load(run.id, 0))?.records ?? [];
+    const newest = records.at(-1)?.seq ?? run.baseSeq;
+    const { createdAt, startedAt, generation, baseSeq, undo, outcome } = run;
+    const status: TerminalStatus = isTerminal(run.status) ? run.status : "failed";
+    const end = { status, outcome, at: run.endedAt ?? store.now() };
+    const life = { startedAt, generation, baseSeq, seqs: Array.from(records, ({ seq }) => seq), end };
+    const ended = { ...this.#newRun(endedGenerationId(run.id, generation), createdAt), owner: null };
+    const history = { records: Array.from(records, ({ seq: _, ...rest }) => rest), inbox: [], undo, life };
+    return control(run.id, {
+      epoch: this.#spoil(run.epoch),
+      state: {
+        status: "restarted",
+        run: { ...this.#newRun(run.id, store.now()), owner: null, parent: run.parent },
+        baseSeq: newest + 1,
+      },
+      journal: { seen: { seq: this.#spoil(newest), status: run.status }, cutAfter: null, add: [], restore: [] },
+      posts: [{ kind: "start", run: ended, history }],
       controlId: this.#name("c"),
     });
   }

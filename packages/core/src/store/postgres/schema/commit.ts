@@ -112,6 +112,11 @@ const SAVED_COLUMNS = {
   outcome: "text",
   sets_input: "boolean",
   input: "text",
+  sets_start: "boolean",
+  created_at: "bigint",
+  start_id: "text",
+  tags: "text",
+  limits: "text",
 } as const;
 
 export type HeadColumn = keyof typeof HEAD_COLUMNS;
@@ -122,6 +127,8 @@ const CREATED_NAMES = Object.keys(CREATED_COLUMNS);
 const HEAD_NAMES = Object.keys(HEAD_COLUMNS);
 /** Columns that an update leaves unchanged unless their `sets_` flag is set. */
 const OPTIONAL_NAMES = ["wait", "outcome", "input"];
+/** Columns that change only if their run starts again. */
+const START_NAMES = ["created_at", "start_id", "tags", "limits"];
 
 type ColumnTypes = Readonly<Record<string, string>>;
 
@@ -159,10 +166,11 @@ const insertSql = ({ from, value }: RowSource): string => `INSERT INTO @.runs (n
 
 function updateSql({ from, value }: RowSource): string {
   const head = HEAD_NAMES.map((name) => `${name} = ${value(name)}`);
-  const optional = OPTIONAL_NAMES.map(
-    (name) => `${name} = CASE WHEN ${value(`sets_${name}`)} THEN ${value(name)} ELSE r.${name} END`,
-  );
-  return `UPDATE @.runs r SET rev = r.rev + 1, ${[...head, ...optional].join(", ")}
+  const setIf = (flag: string, name: string): string =>
+    `${name} = CASE WHEN ${value(flag)} THEN ${value(name)} ELSE r.${name} END`;
+  const optional = OPTIONAL_NAMES.map((name) => setIf(`sets_${name}`, name));
+  const start = START_NAMES.map((name) => setIf("sets_start", name));
+  return `UPDATE @.runs r SET rev = r.rev + 1, ${[...head, ...optional, ...start].join(", ")}
         FROM ${from}
         WHERE r.id = x.id;`;
 }
@@ -183,8 +191,10 @@ const WRITE_RUNS = `
     END IF;
   END IF;
   IF p_tags IS NOT NULL THEN
+    DELETE FROM @.tags t USING json_to_recordset(p_tags) AS x(tag text, run_id text) WHERE x.tag IS NULL AND t.run_id = x.run_id;
     INSERT INTO @.tags (tag, created_at, run_id)
-      SELECT x.tag, x.created_at, x.run_id FROM json_to_recordset(p_tags) AS x(tag text, created_at bigint, run_id text);
+      SELECT x.tag, x.created_at, x.run_id FROM json_to_recordset(p_tags) AS x(tag text, created_at bigint, run_id text)
+      WHERE x.tag IS NOT NULL;
   END IF;
   IF p_saved IS NOT NULL THEN
     IF p_saved_each IS NULL THEN

@@ -127,7 +127,10 @@ local function create(run, history)
   if life then
     h[STARTED_AT], h[GENERATION], h[BASE_SEQ], h[DROPPED] = life.started, life.generation, life.base, life.base
   end
+  local ending = life and life.ending
+  if ending then h[STATUS], h[ENDED_AT], h[WAKE_AT] = ending.status, ending.at, false end
   runs.insert(run, h)
+  if ending then runs.set(h, 'o', ending.outcome) end
   if history then
     if #history.records > 0 then journal.add(h, history.records, life and life.seqs) end
     for _, e in ipairs(history.inbox) do

@@ -76,6 +76,19 @@ local function restart(h, state)
   wake_claimable(h)
 end
 
+-- Starts an ended run again. The epoch, the generation and the seqs continue, so nothing of the ended generation fits the new one.
+local function start_again(h, state)
+  local run = state.run
+  journal.cut(h, state.base)
+  documents.remove('snapshot', h[ID])
+  h[UNDO], h[STATUS], h[WAKE_AT], h[CLAIMS] = 'none', 'pending', run.start_at, 0
+  h[GENERATION], h[STARTED_AT], h[ENDED_AT] = h[GENERATION] + 1, false, false
+  runs.set(h, 'o', '-')
+  runs.set_wait(h, false)
+  runs.set_start(h, run)
+  wake_claimable(h)
+end
+
 function finish(h, state)
   leave_topics(h)
   h[STATUS], h[ENDED_AT], h[OWNER], h[WAKE_AT] = state.status, state.at, false, false
@@ -89,7 +102,7 @@ end
 
 local STATES = {
   running = suspend, suspended = suspend, released = release, resumed = release, reopened = release, compensating = stop, paused = pause,
-  continued = restart, completed = finish, failed = finish, cancelled = finish,
+  continued = restart, restarted = start_again, completed = finish, failed = finish, cancelled = finish,
 }
 
 local function apply_documents(changes)
@@ -192,8 +205,9 @@ local function apply_control(t)
   local h = runs.head(t.run_id)
   if not h then return NOT_FOUND end
   if h[CONTROL_ID] == t.control_id then return AGAIN end
-  if is_terminal(h[STATUS]) and t.state.status ~= 'reopened' then return { 'terminal', h[STATUS] } end
+  if is_terminal(h[STATUS]) and t.state.status ~= 'reopened' and t.state.status ~= 'restarted' then return { 'terminal', h[STATUS] } end
   if h[EPOCH] ~= t.epoch or (t.undo and h[UNDO] ~= t.undo) then return { 'fenced', h[EPOCH] } end
+  if t.state.status == 'restarted' and not is_terminal(h[STATUS]) then return { 'moved', journal.newest(h), h[STATUS] } end
   local change = t.journal
   if change and change.seen and (journal.newest(h) ~= change.seen or h[STATUS] ~= change.status) then
     return { 'moved', journal.newest(h), h[STATUS] }

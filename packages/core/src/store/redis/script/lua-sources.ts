@@ -377,7 +377,10 @@ local function create(run, history)
   if life then
     h[STARTED_AT], h[GENERATION], h[BASE_SEQ], h[DROPPED] = life.started, life.generation, life.base, life.base
   end
+  local ending = life and life.ending
+  if ending then h[STATUS], h[ENDED_AT], h[WAKE_AT] = ending.status, ending.at, false end
   runs.insert(run, h)
+  if ending then runs.set(h, 'o', ending.outcome) end
   if history then
     if #history.records > 0 then journal.add(h, history.records, life and life.seqs) end
     for _, e in ipairs(history.inbox) do
@@ -517,6 +520,19 @@ local function restart(h, state)
   wake_claimable(h)
 end
 
+-- Starts an ended run again. The epoch, the generation and the seqs continue, so nothing of the ended generation fits the new one.
+local function start_again(h, state)
+  local run = state.run
+  journal.cut(h, state.base)
+  documents.remove('snapshot', h[ID])
+  h[UNDO], h[STATUS], h[WAKE_AT], h[CLAIMS] = 'none', 'pending', run.start_at, 0
+  h[GENERATION], h[STARTED_AT], h[ENDED_AT] = h[GENERATION] + 1, false, false
+  runs.set(h, 'o', '-')
+  runs.set_wait(h, false)
+  runs.set_start(h, run)
+  wake_claimable(h)
+end
+
 function finish(h, state)
   leave_topics(h)
   h[STATUS], h[ENDED_AT], h[OWNER], h[WAKE_AT] = state.status, state.at, false, false
@@ -530,7 +546,7 @@ end
 
 local STATES = {
   running = suspend, suspended = suspend, released = release, resumed = release, reopened = release, compensating = stop, paused = pause,
-  continued = restart, completed = finish, failed = finish, cancelled = finish,
+  continued = restart, restarted = start_again, completed = finish, failed = finish, cancelled = finish,
 }
 
 local function apply_documents(changes)
@@ -633,8 +649,9 @@ local function apply_control(t)
   local h = runs.head(t.run_id)
   if not h then return NOT_FOUND end
   if h[CONTROL_ID] == t.control_id then return AGAIN end
-  if is_terminal(h[STATUS]) and t.state.status ~= 'reopened' then return { 'terminal', h[STATUS] } end
+  if is_terminal(h[STATUS]) and t.state.status ~= 'reopened' and t.state.status ~= 'restarted' then return { 'terminal', h[STATUS] } end
   if h[EPOCH] ~= t.epoch or (t.undo and h[UNDO] ~= t.undo) then return { 'fenced', h[EPOCH] } end
+  if t.state.status == 'restarted' and not is_terminal(h[STATUS]) then return { 'moved', journal.newest(h), h[STATUS] } end
   local change = t.journal
   if change and change.seen and (journal.newest(h) ~= change.seen or h[STATUS] ~= change.status) then
     return { 'moved', journal.newest(h), h[STATUS] }
@@ -928,9 +945,11 @@ local OUTBOX_READ = 100
 local NUMBERS_PER_MS = 1000
 local sent_to, sent_order = {}, {}
 
+-- An ended generation is in the partition of its run.
 local function partition_of(text)
   if PARTITIONS == 1 then return PARTITION end
-  return tonumber(string.sub(redis.sha1hex(text), 1, 8), 16) % PARTITIONS
+  local home = string.find(text, '//~generation/', 1, true) and string.match(text, '^(.*)//~generation/%d+$') or text
+  return tonumber(string.sub(redis.sha1hex(home), 1, 8), 16) % PARTITIONS
 end
 
 local function is_local(text) return PARTITIONS == 1 or partition_of(text) == PARTITION end
@@ -1325,7 +1344,10 @@ end
 function read.history()
   if arg() ~= '1' then return false end
   local history = { undo = arg(), records = list(), inbox = read.entries() }
-  if arg() == '1' then history.life = { started = num_or_null(), generation = num(), base = num(), seqs = list() } end
+  if arg() == '1' then
+    history.life = { started = num_or_null(), generation = num(), base = num(), seqs = list() }
+    if arg() == '1' then history.life.ending = { status = arg(), outcome = arg(), at = num() } end
+  end
   return history
 end
 
@@ -1395,6 +1417,8 @@ function read.state()
     state.reason = arg()
   elseif status == 'continued' then
     state.workflow, state.version, state.input, state.base, state.at = arg(), num(), arg(), num(), num()
+  elseif status == 'restarted' then
+    state.run, state.base = read.run(), num()
   elseif status == 'reopened' then
     state.at, state.version, state.undo = num(), num_or_null(), arg()
   elseif status == 'compensating' then
@@ -1681,7 +1705,7 @@ end
 function runs.touch(h)
   local id = h[ID]
   if before[id] == nil then
-    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h), guard_of(h) }
+    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h), guard_of(h), h[CREATED_AT] }
     fields[id] = {}
     changed[#changed + 1] = id
   end
@@ -1728,6 +1752,22 @@ function runs.insert(run, h)
   awaits[id] = false
   for _, tag in ipairs(run.tags) do call('ZADD', P .. ':lt:' .. tag, h[CREATED_AT], id) end
   if run.parent then call('ZADD', P .. ':ch:' .. run.parent, h[CREATED_AT], id) end
+end
+
+local function remove_tags(id)
+  local tags = call('HGET', P .. ':r:' .. id, 'g')
+  for _, tag in ipairs(tags and unpacked(tags) or {}) do call('ZREM', P .. ':lt:' .. tag, id) end
+end
+
+-- Writes the facts of another start of a run. Its lists are sorted by the time of the start.
+function runs.set_start(h, run)
+  local id = h[ID]
+  remove_tags(id)
+  h[WORKFLOW], h[VERSION], h[START_ID], h[CREATED_AT] = run.workflow, run.version, run.start_id, run.created
+  for _, tag in ipairs(run.tags) do call('ZADD', P .. ':lt:' .. tag, run.created, id) end
+  runs.set(h, 'i', run.input)
+  runs.set(h, 'f', run.facts)
+  runs.set(h, 'g', pack(run.tags))
 end
 
 -- Members to add to and to remove from sorted sets, by key. A run never enters and leaves the same set in one commit.
@@ -1779,13 +1819,14 @@ end
 local function flush_lists(h, was)
   local id, created = h[ID], h[CREATED_AT]
   local old, new = was and runs.list_key(was[5]), runs.list_key(h[STATUS])
-  if old ~= new then
-    if old then remove_member(old, id) end
+  local starts_again = was and was[8] ~= created
+  if old ~= new or starts_again then
+    if old and old ~= new then remove_member(old, id) end
     add_member(new, created, id)
   end
   local workflow = was and was[3]
-  if workflow ~= h[WORKFLOW] then
-    if workflow then remove_member(P .. ':lw:' .. workflow, id) end
+  if workflow ~= h[WORKFLOW] or starts_again then
+    if workflow and workflow ~= h[WORKFLOW] then remove_member(P .. ':lw:' .. workflow, id) end
     add_member(P .. ':lw:' .. h[WORKFLOW], created, id)
   end
 end
@@ -1837,8 +1878,7 @@ end
 -- Deletes an ended run with all rows that belong to it. An ended run has no owner and is in no set of due runs.
 function runs.remove(h)
   local id = h[ID]
-  local tags = call('HGET', P .. ':r:' .. id, 'g')
-  for _, tag in ipairs(tags and unpacked(tags) or {}) do call('ZREM', P .. ':lt:' .. tag, id) end
+  remove_tags(id)
   if h[PARENT] then call('ZREM', P .. ':ch:' .. h[PARENT], id) end
   call('ZREM', runs.list_key(h[STATUS]), id)
   call('ZREM', P .. ':lw:' .. h[WORKFLOW], id)

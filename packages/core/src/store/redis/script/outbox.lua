@@ -9,9 +9,11 @@ local OUTBOX_READ = 100
 local NUMBERS_PER_MS = 1000
 local sent_to, sent_order = {}, {}
 
+-- An ended generation is in the partition of its run.
 local function partition_of(text)
   if PARTITIONS == 1 then return PARTITION end
-  return tonumber(string.sub(redis.sha1hex(text), 1, 8), 16) % PARTITIONS
+  local home = string.find(text, '//~generation/', 1, true) and string.match(text, '^(.*)//~generation/%d+$') or text
+  return tonumber(string.sub(redis.sha1hex(home), 1, 8), 16) % PARTITIONS
 end
 
 local function is_local(text) return PARTITIONS == 1 or partition_of(text) == PARTITION end

@@ -19,7 +19,10 @@ end
 function read.history()
   if arg() ~= '1' then return false end
   local history = { undo = arg(), records = list(), inbox = read.entries() }
-  if arg() == '1' then history.life = { started = num_or_null(), generation = num(), base = num(), seqs = list() } end
+  if arg() == '1' then
+    history.life = { started = num_or_null(), generation = num(), base = num(), seqs = list() }
+    if arg() == '1' then history.life.ending = { status = arg(), outcome = arg(), at = num() } end
+  end
   return history
 end
 
@@ -89,6 +92,8 @@ function read.state()
     state.reason = arg()
   elseif status == 'continued' then
     state.workflow, state.version, state.input, state.base, state.at = arg(), num(), arg(), num(), num()
+  elseif status == 'restarted' then
+    state.run, state.base = read.run(), num()
   elseif status == 'reopened' then
     state.at, state.version, state.undo = num(), num_or_null(), arg()
   elseif status == 'compensating' then

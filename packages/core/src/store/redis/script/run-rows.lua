@@ -28,7 +28,7 @@ end
 function runs.touch(h)
   local id = h[ID]
   if before[id] == nil then
-    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h), guard_of(h) }
+    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h), guard_of(h), h[CREATED_AT] }
     fields[id] = {}
     changed[#changed + 1] = id
   end
@@ -75,6 +75,22 @@ function runs.insert(run, h)
   awaits[id] = false
   for _, tag in ipairs(run.tags) do call('ZADD', P .. ':lt:' .. tag, h[CREATED_AT], id) end
   if run.parent then call('ZADD', P .. ':ch:' .. run.parent, h[CREATED_AT], id) end
+end
+
+local function remove_tags(id)
+  local tags = call('HGET', P .. ':r:' .. id, 'g')
+  for _, tag in ipairs(tags and unpacked(tags) or {}) do call('ZREM', P .. ':lt:' .. tag, id) end
+end
+
+-- Writes the facts of another start of a run. Its lists are sorted by the time of the start.
+function runs.set_start(h, run)
+  local id = h[ID]
+  remove_tags(id)
+  h[WORKFLOW], h[VERSION], h[START_ID], h[CREATED_AT] = run.workflow, run.version, run.start_id, run.created
+  for _, tag in ipairs(run.tags) do call('ZADD', P .. ':lt:' .. tag, run.created, id) end
+  runs.set(h, 'i', run.input)
+  runs.set(h, 'f', run.facts)
+  runs.set(h, 'g', pack(run.tags))
 end
 
 -- Members to add to and to remove from sorted sets, by key. A run never enters and leaves the same set in one commit.
@@ -126,13 +142,14 @@ end
 local function flush_lists(h, was)
   local id, created = h[ID], h[CREATED_AT]
   local old, new = was and runs.list_key(was[5]), runs.list_key(h[STATUS])
-  if old ~= new then
-    if old then remove_member(old, id) end
+  local starts_again = was and was[8] ~= created
+  if old ~= new or starts_again then
+    if old and old ~= new then remove_member(old, id) end
     add_member(new, created, id)
   end
   local workflow = was and was[3]
-  if workflow ~= h[WORKFLOW] then
-    if workflow then remove_member(P .. ':lw:' .. workflow, id) end
+  if workflow ~= h[WORKFLOW] or starts_again then
+    if workflow and workflow ~= h[WORKFLOW] then remove_member(P .. ':lw:' .. workflow, id) end
     add_member(P .. ':lw:' .. h[WORKFLOW], created, id)
   end
 end
@@ -184,8 +201,7 @@ end
 -- Deletes an ended run with all rows that belong to it. An ended run has no owner and is in no set of due runs.
 function runs.remove(h)
   local id = h[ID]
-  local tags = call('HGET', P .. ':r:' .. id, 'g')
-  for _, tag in ipairs(tags and unpacked(tags) or {}) do call('ZREM', P .. ':lt:' .. tag, id) end
+  remove_tags(id)
   if h[PARENT] then call('ZREM', P .. ':ch:' .. h[PARENT], id) end
   call('ZREM', runs.list_key(h[STATUS]), id)
   call('ZREM', P .. ':lw:' .. h[WORKFLOW], id)
