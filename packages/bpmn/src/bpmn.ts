@@ -133,7 +133,10 @@ const BPMN_OPTIONS = optionTable<BpmnOptions>("createBpmn", {
   now: kinds.callback,
   snapshotEvery: kinds.integer(1),
 });
-const DEPLOY_OPTIONS = optionTable<DeployOptions>("deploy", { state: kinds.oneOf("draft", "published") });
+const DEPLOY_OPTIONS = optionTable<DeployOptions>("deploy", {
+  state: kinds.oneOf("draft", "published"),
+  strict: kinds.flag,
+});
 const AT_OPTION = optionTable<AtOption>("the call", { at: kinds.integer(0) });
 const BY_OPTION = optionTable<ByOption>("the call", { by: kinds.text });
 const CONDITION_OPTIONS = optionTable<Pick<StartProcessOptions, "tags" | "businessKey">>("startByCondition", {

@@ -1,7 +1,7 @@
 export { type AtOption, Bpmn, type BpmnOptions, createBpmn, type FindQuery, type PublishOptions } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
 export { rewriteBpmn } from "./definition/moddle.ts";
-export { type Problem, problemsOf } from "./definition/problem.ts";
+export { type IgnoredExtension, type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";
 export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
 export type { Deployed, DeployOptions } from "./deployment/definitions.ts";

@@ -10,12 +10,23 @@ export interface Problem {
   readonly text: string;
 }
 
+/** An extension of a model that is not executed. */
+export interface IgnoredExtension {
+  /** The id of the element that has it, or of the nearest element around it. Null if there is none. */
+  readonly element: string | null;
+  /** Its name as in the document, such as `camunda:jobPriority`. */
+  readonly extension: string;
+  readonly line: number | null;
+}
+
 /** A model that was read as far as possible. */
 export interface InspectedModel {
   readonly processes: readonly Process[];
   readonly problems: Problems;
   /** Flaws that change no execution. */
   readonly warnings: readonly Problem[];
+  /** Extensions that are not executed. */
+  readonly ignored: readonly IgnoredExtension[];
 }
 
 const SHOWN_MAX = 20;

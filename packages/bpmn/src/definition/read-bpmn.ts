@@ -5,6 +5,7 @@ import { checkProcess } from "./check-process.ts";
 import { withIds } from "./element-ids.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
+import { ignoredExtensions } from "./ignored-extensions.ts";
 import {
   flagIn,
   idIn,
@@ -66,7 +67,7 @@ export async function inspectBpmn(xml: string | Uint8Array): Promise<InspectedMo
   const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(context, model));
   if (processes.length === 0) problems.add(null, null, "the document has no process; add one");
   for (const process of processes) if (process.isExecutable) checkProcess(process, problems);
-  return { processes, problems, warnings: harmless.all };
+  return { processes, problems, warnings: harmless.all, ignored: ignoredExtensions(tree) };
 }
 
 /** Everything that the executable processes contain or refer to. */

@@ -96,7 +96,7 @@ export function inspectGraph(graph: Graph): InspectedModel {
     scopes: new Map([[graph.id, scope]]),
   };
   checkProcess(process, problems);
-  return { processes: [process], problems, warnings: [] };
+  return { processes: [process], problems, warnings: [], ignored: [] };
 }
 
 function known(): string {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
 import { checkExpressions, type FlawOf } from "../definition/check-expressions.ts";
-import { type InspectedModel, modelInvalid, type Problem } from "../definition/problem.ts";
+import { type IgnoredExtension, type InspectedModel, modelInvalid, type Problem } from "../definition/problem.ts";
 import { inspectBpmn } from "../definition/read-bpmn.ts";
 import { type Graph, inspectGraph } from "../definition/read-graph.ts";
 import type { Variables } from "../machine/state.ts";
@@ -32,11 +32,15 @@ export interface Deployed {
   readonly isNew: boolean;
   /** Flaws of the document that change no execution, such as a diagram of an element that is gone. Omitted if there are none. */
   readonly warnings?: readonly Problem[];
+  /** Extensions of modelers in the document that are not executed. Omitted if there are none. */
+  readonly ignored?: readonly IgnoredExtension[];
 }
 
 export interface DeployOptions {
   /** `published` makes it the version that is started. A draft can only be inspected. Default `published`. */
   readonly state?: "draft" | "published";
+  /** Whether an extension that is not executed is a problem. Otherwise it is listed in `ignored`. Default false. */
+  readonly strict?: boolean;
 }
 
 /** A version that this process has loaded. */
@@ -101,15 +105,17 @@ export class Definitions {
 
   async deploy(
     source: string | Uint8Array | Graph,
-    { state = "published" }: DeployOptions,
+    { state = "published", strict = false }: DeployOptions,
   ): Promise<readonly Deployed[]> {
-    const { processes, problems, warnings, stored } = await readSource(source);
+    const { processes, problems, warnings, ignored, stored } = await readSource(source);
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
     for (const process of runnable) {
       checkExpressions(process, this.#parts.flawOf, problems);
       for (const { element, text } of unusableStarts(process, this.#parts.evaluate))
         problems.add(element, process.elements.get(element)?.line ?? null, text);
     }
+    for (const { element, extension, line } of strict ? ignored : [])
+      problems.add(element, line, `${extension} is not executed; remove it, or deploy without strict`);
     problems.check(stored.kind === "graph" ? "the graph" : "the model");
     if (runnable.length === 0) {
       const text = "the model has no executable process; set isExecutable on the one to run";
@@ -117,7 +123,8 @@ export class Definitions {
     }
     const deployed: Deployed[] = [];
     for (const process of runnable) deployed.push(await this.#deployOne(process, stored, state));
-    return warnings.length === 0 ? deployed : deployed.map((each) => ({ ...each, warnings }));
+    const notes = { ...(warnings.length > 0 && { warnings }), ...(ignored.length > 0 && { ignored }) };
+    return deployed.map((each) => ({ ...each, ...notes }));
   }
 
   /** Returns a version, or the latest published one if `version` is null. Loads it from the store if necessary. */

@@ -140,6 +140,24 @@ describe.each(STORES)("migrated runs, on the store '%s'", (_name, openStore) => 
     });
   });
 
+  test("a deployment lists extensions that are not executed, and is refused for them if it is strict", async () => {
+    const { open } = await site(await openStore(onTestFinished));
+    const { bpmn } = await open();
+    const xml = version("a").replace(
+      'id="a"',
+      'id="a" xmlns:camunda="http://camunda.org/schema/1.0/bpmn" camunda:initiator="x"',
+    );
+    const ignored = [{ element: "a", extension: "camunda:initiator", line: 6 }];
+    await expect(bpmn.deploy(xml, { strict: true })).rejects.toMatchObject({
+      code: "MODEL_INVALID",
+      problems: [{ element: "a", line: 6 }],
+    });
+    await expect(bpmn.deploy(xml, { strict: 1 as never })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    expect(await bpmn.deployments("p")).toEqual([]);
+    expect(await bpmn.deploy(xml)).toEqual([{ process: "p", version: 1, isNew: true, ignored }]);
+    expect(await bpmn.deploy(version("b"), { strict: true })).toMatchObject([{ version: 2, isNew: true }]);
+  });
+
   test("a run is not migrated if an active element changed its type or scope, or waits for a call", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
