@@ -1,5 +1,6 @@
 import type { Expression, Mapping, RetrySetting } from "../model/process.ts";
 import { computed, textOrComputed } from "../model/process.ts";
+import { parseTimer } from "../model/timer.ts";
 import { type Model, modelIn, modelsIn, textIn } from "./moddle.ts";
 
 /**
@@ -17,6 +18,8 @@ export interface Extensions {
   readonly calledVersion: number | null;
   /** Whether a call activity waits for the end of the called process. */
   readonly waits: boolean;
+  readonly passes: "all" | "inputs";
+  readonly returns: "all" | "outputs" | null;
   readonly script: { readonly text: string; readonly format: string | null } | null;
   readonly retry: RetrySetting | null;
   readonly loop: {
@@ -66,7 +69,10 @@ export function extensionsOf(model: Model): Extensions {
     calledVersion: Number(textIn(called, "version") ?? attribute("calledElementVersion") ?? Number.NaN) || null,
     waits: (textIn(called, "waitForCompletion") ?? attribute("waitForCompletion")) !== "false",
     script: script === null ? null : { text: textIn(script, "expression") ?? script.$body ?? "", format: "feel" },
-    retry: retryOf(named("retry"), textIn(task, "retries") ?? attribute("retries")),
+    ...passedOf(all, called),
+    retry:
+      retryOf(named("retry"), textIn(task, "retries") ?? attribute("retries")) ??
+      retryCycle(named("failedJobRetryTimeCycle")?.$body ?? ""),
     loop: loopOf(named("loopCharacteristics")),
     activeElements: optional(textIn(named("adHoc"), "activeElementsCollection"), computed),
     properties: propertiesOf(model, all),
@@ -151,6 +157,28 @@ function retryOf(model: Model | null, retries: string | null): RetrySetting | nu
   };
 }
 
+/** The variables that a call activity passes and returns. Elements `in` and `out` name them, or all. */
+function passedOf(all: readonly Model[], called: Model | null): Pick<Extensions, "passes" | "returns"> {
+  const named = (name: string) => all.filter((each) => localName(each.$type) === name && !("businessKey" in each));
+  const isAll = (models: readonly Model[]): boolean => models.some((each) => textIn(each, "variables") === "all");
+  const inputs = named("in");
+  const passesInputs =
+    textIn(called, "propagateAllParentVariables") === "false" || (inputs.length > 0 && !isAll(inputs));
+  const returnsOutputs = textIn(called, "propagateAllChildVariables") === "false";
+  return {
+    passes: passesInputs ? "inputs" : "all",
+    returns: isAll(named("out")) ? "all" : returnsOutputs ? "outputs" : null,
+  };
+}
+
+/** The retry policy in a cycle such as `R5/PT1M`: 5 attempts, one a minute. Null if the text is something else. */
+export function retryCycle(text: string): RetrySetting | null {
+  const cycle = parseTimer("cycle", text);
+  if (cycle?.kind !== "cycle" || cycle.times === null || cycle.times < 1 || cycle.duration.months > 0) return null;
+  const { ms } = cycle.duration;
+  return { maxAttempts: cycle.times, backoff: "fixed", initialMs: ms, maxMs: ms, jitter: 0 };
+}
+
 /** Extension attributes, headers and properties by name. Attributes of extension elements are named `element.attribute`. */
 function propertiesOf(model: Model, all: readonly Model[]): Readonly<Record<string, string>> {
   const properties: Record<string, string> = {};
@@ -171,7 +199,7 @@ function propertiesOf(model: Model, all: readonly Model[]): Readonly<Record<stri
   return properties;
 }
 
-function foreignAttribute(model: Model, name: string): string | null {
+export function foreignAttribute(model: Model, name: string): string | null {
   for (const [key, value] of Object.entries(model.$attrs ?? {})) {
     if (key.includes(":") && localName(key) === name) return String(value);
   }

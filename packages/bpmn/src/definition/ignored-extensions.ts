@@ -1,4 +1,5 @@
 import type { XmlElement } from "../xml/xml-element.ts";
+import { retryCycle } from "./extensions.ts";
 import { BPMN_NAMESPACE } from "./moddle.ts";
 import type { IgnoredExtension } from "./problem.ts";
 
@@ -9,7 +10,9 @@ const TASKS = "task manualTask userTask serviceTask scriptTask businessRuleTask 
 const ACTIVITIES = `${TASKS} callActivity subProcess transaction adHocSubProcess`;
 const EVENTS = "startEvent intermediateCatchEvent intermediateThrowEvent endEvent boundaryEvent";
 /** Elements that call a handler. */
-const WORK = words("serviceTask sendTask scriptTask businessRuleTask intermediateThrowEvent endEvent");
+const WORK_ELEMENTS = "serviceTask sendTask scriptTask businessRuleTask intermediateThrowEvent endEvent";
+const WORK = words(WORK_ELEMENTS);
+const HANDLER = words(`${WORK_ELEMENTS} messageEventDefinition`);
 const USER_TASK = words("userTask");
 const CALL = words("callActivity");
 const LOOP = words("multiInstanceLoopCharacteristics");
@@ -23,6 +26,7 @@ const ELEMENTS: Readonly<Record<string, ReadonlySet<string> | null>> = {
   taskHeaders: ANYWHERE,
   taskDefinition: WORK,
   retry: WORK,
+  failedJobRetryTimeCycle: WORK,
   ioMapping: words(`${ACTIVITIES} ${EVENTS}`),
   inputOutput: words(`${ACTIVITIES} ${EVENTS}`),
   calledElement: CALL,
@@ -48,11 +52,11 @@ const ATTRIBUTES: Readonly<Record<string, ReadonlySet<string> | null>> = {
   asyncAfter: ANYWHERE,
   exclusive: ANYWHERE,
   async: ANYWHERE,
-  type: WORK,
-  topic: WORK,
-  class: WORK,
-  delegateExpression: WORK,
-  handler: WORK,
+  type: HANDLER,
+  topic: HANDLER,
+  class: HANDLER,
+  delegateExpression: HANDLER,
+  handler: HANDLER,
   retries: WORK,
   resultVariable: WORK,
   decisionRef: words("businessRuleTask"),
@@ -72,17 +76,35 @@ const ATTRIBUTES: Readonly<Record<string, ReadonlySet<string> | null>> = {
   formKey: USER_TASK,
   formSchema: USER_TASK,
   versionTag: ONLY_PROCESS,
+  errorCodeVariable: words("errorEventDefinition"),
+  errorMessageVariable: words("errorEventDefinition"),
+  errorMessage: words("error"),
+  escalationCodeVariable: words("escalationEventDefinition"),
 };
 
 /** Attributes of extension elements of which not all are executed. */
 const PARTS: Readonly<Record<string, ReadonlySet<string>>> = {
-  calledElement: words("processId version waitForCompletion"),
+  taskDefinition: words("type retries"),
+  calledElement: words("processId version waitForCompletion propagateAllParentVariables propagateAllChildVariables"),
   calledDecision: words("decisionId resultVariable"),
   formDefinition: words("formId formKey"),
-  in: words("source sourceExpression target"),
-  out: words("source sourceExpression target"),
+  in: words("source sourceExpression target variables businessKey"),
+  out: words("source sourceExpression target variables"),
   adHoc: words("activeElementsCollection"),
 };
+
+const IS_NUMBER = /^\s*\d+\s*$/;
+
+/** Whether the value of an extension element, or of one of its attributes, is not executed although its name is known. */
+function isIgnoredValue({ name, attributes, text }: XmlElement, attribute: string | null): boolean {
+  if (name === "failedJobRetryTimeCycle") return attribute === null && retryCycle(text) === null;
+  const value = attribute === null ? "" : (attributes.get(attribute) ?? "");
+  if (name === "taskDefinition" && attribute === "retries") return !IS_NUMBER.test(value);
+  // A called process has the business key of its caller.
+  return (
+    name === "in" && attribute === "businessKey" && !/^[$#]\{\s*execution\.(?:processB|b)usinessKey\s*\}$/.test(value)
+  );
+}
 
 /** Content that is for modelers only. */
 const PRESENTATION = words("modelerTemplate modelerTemplateVersion modelerTemplateIcon");
@@ -126,9 +148,11 @@ function inElements(holder: XmlElement, extensions: XmlElement, id: string | nul
   return extensions.children.flatMap((each): readonly IgnoredExtension[] => {
     if (isPresentation(each.namespace, each.name)) return [];
     const extension = writtenName(each);
-    if (!isKnown(ELEMENTS, each.name, holder.name)) return [{ element: id, extension, line: each.line }];
+    if (!isKnown(ELEMENTS, each.name, holder.name) || isIgnoredValue(each, null))
+      return [{ element: id, extension, line: each.line }];
     const parts = PARTS[each.name];
-    const unknown = parts === undefined ? [] : [...each.attributes.keys()].filter((name) => !parts.has(name));
+    const isIgnored = (name: string): boolean => parts?.has(name) === false || isIgnoredValue(each, name);
+    const unknown = [...each.attributes.keys()].filter(isIgnored);
     return unknown.map((name) => ({ element: id, extension: `${extension} ${name}`, line: each.line }));
   });
 }

@@ -18,7 +18,7 @@ import {
   textOrComputed,
 } from "../model/process.ts";
 import { expressionIn, valueIn } from "./expression-text.ts";
-import { type Extensions, extensionsOf, loopExtensions } from "./extensions.ts";
+import { type Extensions, extensionsOf, foreignAttribute, loopExtensions } from "./extensions.ts";
 import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
 import { performersOf } from "./performers.ts";
 import type { Problems } from "./problem.ts";
@@ -130,8 +130,15 @@ function eventOf(
     isInterrupting: (model as unknown as Record<string, unknown>)[name] !== false,
     attachedTo: idIn(model, "attachedToRef"),
     outputs: extensions.outputs,
-    handler: extensions.handler,
+    handler: extensions.handler ?? thrownHandler(model),
   };
+}
+
+/** The handler that sends a thrown message may be named in the event definition. */
+function thrownHandler(event: Model): string | null {
+  const definition = modelsIn(event, "eventDefinitions").find((each) => tagOf(each) === "messageEventDefinition");
+  const isThrown = tagOf(event) === "endEvent" || tagOf(event) === "intermediateThrowEvent";
+  return definition === undefined || !isThrown ? null : extensionsOf(definition).handler;
 }
 
 function taskOf(context: ReadContext, model: Model, connections: Connections, type: TaskType): TaskElement {
@@ -165,6 +172,8 @@ function callOf(context: ReadContext, model: Model, connections: Connections): C
       called: extensions.called ?? textOrComputed(called),
       version: extensions.calledVersion,
       waits: extensions.waits,
+      passes: extensions.passes,
+      ...(extensions.returns !== null && { returns: extensions.returns }),
     };
   }
   const own = extensionsOf(task);
@@ -328,13 +337,23 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
       return timerOf(context, event, definition);
     case "errorEventDefinition": {
       const error = modelIn(definition, "errorRef");
-      return { kind: "error", ...coded(textIn(error, "errorCode") ?? error?.id ?? null) };
+      const message = error === null ? null : foreignAttribute(error, "errorMessage");
+      return {
+        kind: "error",
+        ...coded(textIn(error, "errorCode") ?? error?.id ?? null),
+        ...variableNames(definition, { codeVariable: "errorCodeVariable", messageVariable: "errorMessageVariable" }),
+        ...(message !== null && { message: textOrComputed(message) }),
+      };
     }
     case "escalationEventDefinition": {
       const escalation = modelIn(definition, "escalationRef");
       const catches = CATCHING.has(tagOf(event));
       const code = textIn(escalation, "escalationCode");
-      return { kind: "escalation", ...coded(catches ? code : (code ?? escalation?.id ?? null)) };
+      return {
+        kind: "escalation",
+        ...coded(catches ? code : (code ?? escalation?.id ?? null)),
+        ...variableNames(definition, { codeVariable: "escalationCodeVariable" }),
+      };
     }
     case "conditionalEventDefinition": {
       const condition = expressionIn(definition, "condition");
@@ -355,6 +374,12 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
       addProblem(context, event, `event definition ${definition.$type} is not supported; use one of the standard`);
       return null;
   }
+}
+
+/** The variables that an event definition names for parts of what it catches, by part. */
+function variableNames(definition: Model, attributes: Readonly<Record<string, string>>): Record<string, string> {
+  const named = Object.entries(attributes).map(([part, name]) => [part, foreignAttribute(definition, name)] as const);
+  return Object.fromEntries(named.filter((each): each is readonly [string, string] => (each[1] ?? "") !== ""));
 }
 
 /** The correlation key is an extension of the message, the event definition, the event or the task. */

@@ -1,4 +1,4 @@
-import { type ActivityElement, isActivity } from "../model/process.ts";
+import { type ActivityElement, type CallElement, isActivity } from "../model/process.ts";
 import { outgoingFlows, takeFlows } from "./gateways.ts";
 import { endInstance, startLoop } from "./multi-instance.ts";
 import type { Row, Undoable, Variables } from "./state.ts";
@@ -51,7 +51,8 @@ export function completeActivity(state: WorkingState, row: Row): void {
   const result = row.result ?? {};
   // Output mappings belong to the instances of a loop; the loop itself gives only its output collection.
   const maps = element.outputs.length > 0 && row.role.kind !== "loop";
-  const plain = maps ? applyMappings(state, row, element.outputs, result) : result;
+  const mapped = maps ? applyMappings(state, row, element.outputs, result) : null;
+  const plain = element.type === "callActivity" ? returnedBy(element, result, mapped) : (mapped ?? result);
   const given = element.dataOutputs.length === 0 ? plain : { ...plain, ...dataOf(state, row, element, result) };
   releaseRow(state, row.id);
   const undo = undoableOf(state, row, element);
@@ -65,6 +66,12 @@ export function completeActivity(state: WorkingState, row: Row): void {
   countCompletion(state, row, given);
   if (element.isForCompensation) removeRow(state, row);
   else enqueue(state, { kind: "leave", row: row.id });
+}
+
+/** The variables that a call assigns: the mapped ones, or all of the called process. `mapped` is null if there are no outputs. */
+function returnedBy({ returns }: CallElement, result: Variables, mapped: Variables | null): Variables {
+  if (returns === "all") return { ...result, ...mapped };
+  return mapped ?? (returns === "outputs" ? {} : result);
 }
 
 /** Values for data objects. A null value does not overwrite one. */

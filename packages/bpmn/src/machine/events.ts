@@ -55,7 +55,7 @@ function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigge
       broadcast(state, row, trigger.name.isStatic ? trigger.name.text : computedText(state, row, trigger.name));
       return true;
     case "error":
-      throwErrorFrom(state, row, event, codeOf(state, row, trigger) ?? "");
+      throwErrorFrom(state, row, event, trigger);
       return false;
     case "escalation":
       return escalate(state, row, codeOf(state, row, trigger));
@@ -87,14 +87,21 @@ function broadcast(state: WorkingState, row: Row, name: string): void {
 }
 
 /** Throws an error. An uncaught error fails the process, and the calling run gets it. */
-function throwErrorFrom(state: WorkingState, row: Row, event: EventElement, code: string): void {
+function throwErrorFrom(
+  state: WorkingState,
+  row: Row,
+  event: EventElement,
+  trigger: Extract<EventTrigger, { kind: "error" }>,
+): void {
+  const code = codeOf(state, row, trigger) ?? "";
+  const text = trigger.message === undefined ? null : computedText(state, row, trigger.message);
   const variables = row.result ?? {};
   countCompletion(state, row);
-  if (throwError(state, row, code, variables)) {
+  if (throwError(state, row, { code, message: text, variables })) {
     if (state.rows.has(row.id)) removeRow(state, row);
     return;
   }
-  const message = `${event.id} threw error ${code}, and no event catches it`;
+  const message = text ?? `${event.id} threw error ${code}, and no event catches it`;
   state.ending = { kind: "failed", code, message, variables };
 }
 

@@ -127,7 +127,7 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
     raiseIncident(state, row, { kind: event.reason, message: event.message, retryFrom: "work" });
     return;
   }
-  if (throwError(state, row, event.code, event.variables)) return;
+  if (throwError(state, row, event)) return;
   const message = `${row.element} threw error ${event.code}, and no event catches it: ${event.message}`;
   if (state.environment.isCalled) {
     state.ending = { kind: "failed", code: event.code, message, variables: event.variables };

@@ -8,6 +8,7 @@ import { IncidentError, ROOT, type WorkingState } from "./working-state.ts";
 interface Thrown {
   readonly kind: "error" | "escalation";
   readonly code: string | null;
+  readonly message: string | null;
   readonly variables: Variables;
 }
 
@@ -17,10 +18,15 @@ type Catcher =
   | { readonly kind: "eventSubProcess"; readonly row: Row; readonly event: EventElement };
 
 /** Throws an error to the nearest event that catches it, which interrupts. False if there is none. */
-export function throwError(state: WorkingState, from: Row, code: string, variables: Variables): boolean {
-  const catcher = findCatcher(state, from, { kind: "error", code, variables });
+export function throwError(
+  state: WorkingState,
+  from: Row,
+  { code, message, variables }: Omit<Thrown, "kind">,
+): boolean {
+  const thrown: Thrown = { kind: "error", code, message, variables };
+  const catcher = findCatcher(state, from, thrown);
   if (catcher === null) return false;
-  deliverTo(state, catcher, variables, true);
+  deliverTo(state, catcher, thrown, true);
   return true;
 }
 
@@ -33,25 +39,33 @@ export function throwEscalation(
   code: string | null,
   variables: Variables,
 ): EscalationOutcome {
-  const catcher = findCatcher(state, from, { kind: "escalation", code, variables });
+  const thrown: Thrown = { kind: "escalation", code, message: null, variables };
+  const catcher = findCatcher(state, from, thrown);
   if (catcher === null) return "uncaught";
   const { isInterrupting } = catcher.event;
-  deliverTo(state, catcher, variables, isInterrupting);
+  deliverTo(state, catcher, thrown, isInterrupting);
   return isInterrupting ? "interrupted" : "nonInterrupting";
 }
 
-function deliverTo(
-  state: WorkingState,
-  { kind, row, event }: Catcher,
-  variables: Variables,
-  isInterrupting: boolean,
-): void {
+function deliverTo(state: WorkingState, { kind, row, event }: Catcher, thrown: Thrown, isInterrupting: boolean): void {
+  const variables = caughtVariables(event, thrown);
   if (kind === "boundary") {
     catchAtBoundary(state, row, event, variables, isInterrupting);
     return;
   }
   const own = state.process.elements.get(event.scope);
   if (own !== undefined) startEventSubProcess(state, row, own, event, variables);
+}
+
+/** The variables of what is caught, with its code and message in the variables that the catching event names for them. */
+function caughtVariables({ triggers }: EventElement, { kind, code, message, variables }: Thrown): Variables {
+  const named = triggers.flatMap((trigger): ReadonlyArray<readonly [string | undefined, unknown]> => {
+    if (trigger.kind !== kind) return [];
+    const ofCode = [trigger.codeVariable, code] as const;
+    return trigger.kind === "error" ? [ofCode, [trigger.messageVariable, message]] : [ofCode];
+  });
+  const present = named.filter(([name]) => name !== undefined);
+  return present.length === 0 ? variables : Object.fromEntries([...Object.entries(variables), ...present]);
 }
 
 /**

@@ -17,9 +17,22 @@ export type EventTrigger =
   | { readonly kind: "message"; readonly name: string; readonly computed?: Expression; readonly key: Expression | null }
   | { readonly kind: "signal"; readonly name: Expression }
   | { readonly kind: "timer"; readonly timer: "date" | "duration" | "cycle"; readonly value: Expression }
-  /** A null code matches every error. */
-  | { readonly kind: "error"; readonly code: string | null; readonly computed?: Expression }
-  | { readonly kind: "escalation"; readonly code: string | null; readonly computed?: Expression }
+  /** A null code matches every error. An event that catches it assigns the code and the message to these variables. */
+  | {
+      readonly kind: "error";
+      readonly code: string | null;
+      readonly computed?: Expression;
+      readonly codeVariable?: string;
+      readonly messageVariable?: string;
+      /** The message of a thrown error. */
+      readonly message?: Expression;
+    }
+  | {
+      readonly kind: "escalation";
+      readonly code: string | null;
+      readonly computed?: Expression;
+      readonly codeVariable?: string;
+    }
   | { readonly kind: "conditional"; readonly condition: Expression }
   | { readonly kind: "link"; readonly name: string }
   | { readonly kind: "compensation"; readonly activity: string | null; readonly waits: boolean }
@@ -144,6 +157,10 @@ export interface CallElement extends Activity {
   readonly version: number | null;
   /** False if the token continues without waiting for the called process. */
   readonly waits: boolean;
+  /** What the called process receives: all variables, or only those of the inputs. Default `all`. */
+  readonly passes?: "all" | "inputs";
+  /** What it returns: all its variables, only the outputs, or both. Default: the outputs, and all if there are none. */
+  readonly returns?: "all" | "outputs";
 }
 
 export interface SubProcessElement extends Activity {

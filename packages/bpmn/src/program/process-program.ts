@@ -61,7 +61,7 @@ class ProcessProgram {
     this.#calls = new CallActivities(host, {
       resolve: parts.resolve,
       businessKey: () => this.#businessKey,
-      variablesOf: (row) => variablesOfRow(this.#state, row),
+      variablesOf: (row) => callVariables(this.#state, row),
       onEnd: (location, completion) => this.#onCompletion(location, completion),
     });
     this.#inbox = new OperatorInbox(host, (message) => this.#onInboxMessage(message));
@@ -180,6 +180,14 @@ class ProcessProgram {
     if (location !== null)
       this.#apply({ kind: "escalated", at, location, code: message.code, variables: message.variables });
   }
+}
+
+/** The variables that a call activity passes to the called process. */
+function callVariables(state: WorkingState, id: number): Variables {
+  const row = state.rows.get(id);
+  const element = state.process.elements.get(row?.element ?? "");
+  const isPartly = element?.type === "callActivity" && element.passes === "inputs";
+  return isPartly ? (row?.variables ?? {}) : variablesOfRow(state, id);
 }
 
 function finish(host: ProgramHost, ending: Ending): void {
