@@ -41,6 +41,8 @@ const ELEMENTS: Readonly<Record<string, ReadonlySet<string> | null>> = {
   taskSchedule: USER_TASK,
   priorityDefinition: USER_TASK,
   formDefinition: USER_TASK,
+  formData: USER_TASK,
+  userTaskForm: ONLY_PROCESS,
   userTask: USER_TASK,
   versionTag: ONLY_PROCESS,
 };
@@ -88,6 +90,7 @@ const PARTS: Readonly<Record<string, ReadonlySet<string>>> = {
   calledElement: words("processId version waitForCompletion propagateAllParentVariables propagateAllChildVariables"),
   calledDecision: words("decisionId resultVariable"),
   formDefinition: words("formId formKey"),
+  formData: words(""),
   in: words("source sourceExpression target variables businessKey"),
   out: words("source sourceExpression target variables"),
   adHoc: words("activeElementsCollection"),

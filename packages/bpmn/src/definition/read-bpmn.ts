@@ -19,6 +19,7 @@ import {
   tagOf,
   textIn,
 } from "./moddle.ts";
+import { embeddedForms } from "./model-form.ts";
 import { type InspectedModel, Problems } from "./problem.ts";
 import { elementOf, messageFlowNames, type ReadContext, startsOf, variableOf } from "./read-elements.ts";
 
@@ -63,11 +64,13 @@ export async function inspectBpmn(xml: string | Uint8Array): Promise<InspectedMo
     globalScripts: scripts,
     globalTasks: new Map(globals.map((task) => [task.id ?? "", task])),
     messageNames: messageFlowNames(roots),
+    forms: embeddedForms(roots.filter(({ $type }) => $type === "bpmn:Process")),
+    ignored: [],
   };
   const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(context, model));
   if (processes.length === 0) problems.add(null, null, "the document has no process; add one");
   for (const process of processes) if (process.isExecutable) checkProcess(process, problems);
-  return { processes, problems, warnings: harmless.all, ignored: ignoredExtensions(tree) };
+  return { processes, problems, warnings: harmless.all, ignored: [...ignoredExtensions(tree), ...context.ignored] };
 }
 
 /** Everything that the executable processes contain or refer to. */
@@ -142,7 +145,7 @@ function dangling(property: string | undefined, value: string): string {
 
 function processOf(document: ReadContext, model: Model): Process {
   // A process that is not executable may be incomplete.
-  const context = flagIn(model, "isExecutable") ? document : { ...document, problems: new Problems() };
+  const context = flagIn(model, "isExecutable") ? document : { ...document, problems: new Problems(), ignored: [] };
   const elements = new Map<string, Element>();
   const flows = new Map<string, Flow>();
   const scopes = new Map<string, ScopeGraph>();

@@ -20,8 +20,9 @@ import {
 import { expressionIn, valueIn } from "./expression-text.ts";
 import { type Extensions, extensionsOf, foreignAttribute, loopExtensions } from "./extensions.ts";
 import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
+import { modelFormOf } from "./model-form.ts";
 import { performersOf } from "./performers.ts";
-import type { Problems } from "./problem.ts";
+import type { IgnoredExtension, Problems } from "./problem.ts";
 
 /** Shared by the readers of one document. */
 export interface ReadContext {
@@ -35,6 +36,10 @@ export interface ReadContext {
   readonly globalTasks: ReadonlyMap<string, Model>;
   /** Message names of message flows, by the ids of the elements they connect. */
   readonly messageNames: ReadonlyMap<string, string>;
+  /** Forms in the document, by id. */
+  readonly forms: ReadonlyMap<string, string>;
+  /** Parts of extensions that are not executed. */
+  readonly ignored: IgnoredExtension[];
 }
 
 /** The connections of an element to others. */
@@ -131,6 +136,7 @@ function eventOf(
     attachedTo: idIn(model, "attachedToRef"),
     outputs: extensions.outputs,
     handler: extensions.handler ?? thrownHandler(model),
+    ...(type === "startEvent" && formIn(context, model)),
   };
 }
 
@@ -156,7 +162,18 @@ function taskOf(context: ReadContext, model: Model, connections: Connections, ty
     message: isMessage ? { ...named(messageName(context, model, model)), key: keyOf(model, model) } : null,
     instantiates: flagIn(model, "instantiate"),
     retry: extensions.retry,
+    ...(type === "userTask" && formIn(context, model)),
   };
+}
+
+/** The form that the model contains. */
+function formIn(context: ReadContext, model: Model): Pick<TaskElement, "form"> {
+  const read = modelFormOf(model, context.forms);
+  if (read === null) return {};
+  const element = model.id ?? null;
+  for (const text of read.problems) addProblem(context, model, text);
+  for (const extension of read.ignored) context.ignored.push({ element, extension, line: context.lineOf(element) });
+  return { form: read.form };
 }
 
 /** Reads a call activity. A call of a global task becomes that task. */

@@ -9,14 +9,28 @@ export type Forms = Readonly<Record<string, unknown>>;
 /** The kind of forms. Schemas are data. */
 export const FORMS = kinds.variables;
 
-/** Throws `FORM_INVALID` if the variables do not match the form. A form without a known schema is not checked. */
-export function checkForm(id: string, form: TaskForm | null, forms: Forms, variables: Variables): void {
+/**
+ * The variables of a completed form: those given, and the default values of missing ones. Throws `FORM_INVALID` if they do not match
+ * the form. A form without a known schema is not checked.
+ */
+export function checkForm(id: string, form: TaskForm | null, forms: Forms, given: Variables): Variables {
   const schema = form?.kind === "id" ? forms[form.id] : form?.schema;
-  if (schema === undefined) return;
+  if (schema === undefined) return given;
+  const variables = withDefaults(schema, given);
   const problems = problemsIn(schema, variables);
-  if (problems.length === 0) return;
+  if (problems.length === 0) return variables;
   const text = problems.map(({ path, text }) => `${path === "" ? "form" : path.slice(1)}: ${text}`).join("; ");
   throw Object.assign(new PawlError("FORM_INVALID", `cannot complete task ${id}: ${text}`), { problems });
+}
+
+/** Adds the default value of each property of the schema that is missing. */
+function withDefaults(schema: unknown, variables: Variables): Variables {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> };
+  const missing = Object.entries(properties).flatMap(([name, field]) => {
+    const isMissing = !Object.hasOwn(variables, name) && typeof field === "object" && field !== null;
+    return isMissing && "default" in field ? [[name, field.default] as const] : [];
+  });
+  return missing.length === 0 ? variables : Object.fromEntries([...Object.entries(variables), ...missing]);
 }
 
 /** Rejects schemas with unsupported keywords. */

@@ -200,11 +200,11 @@ export class HumanTasks {
 
   /** Completes a task. Rejects variables that do not match its form; then nothing changes. */
   async complete(id: string, givenVariables?: Variables, given?: ByOptions): Promise<HumanTask> {
-    const variables = readArgument(kinds.optional(kinds.variables), givenVariables, "variables") ?? {};
+    const filled = readArgument(kinds.optional(kinds.variables), givenVariables, "variables") ?? {};
     const options = readOptions(BY_OPTIONS, given);
     return await this.#change(id, (task) => {
       checkAssignee(task, options.by);
-      checkForm(id, task.form, this.#forms, variables);
+      const variables = checkForm(id, task.form, this.#forms, filled);
       const at = this.#now();
       const completion = { at, by: options.by ?? null, variables };
       return {

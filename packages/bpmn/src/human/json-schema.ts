@@ -12,7 +12,9 @@ export interface SchemaProblem {
 type Schema = boolean | Readonly<Record<string, unknown>>;
 
 const ANNOTATIONS: ReadonlySet<string> = new Set(
-  "$schema $id $comment title description default examples deprecated readOnly writeOnly definitions $defs".split(" "),
+  "$schema $id $comment title description default examples deprecated readOnly writeOnly definitions $defs enumNames".split(
+    " ",
+  ),
 );
 const KEYWORDS: ReadonlySet<string> = new Set(
   (

@@ -41,16 +41,29 @@ function factsOf(state: WorkingState, row: Row, element: ActivityElement): TaskF
     assignee: text(settings.assignee),
     candidateUsers: listOf(value(settings.candidateUsers)),
     candidateGroups: listOf(value(settings.candidateGroups)),
-    form: formOf(text(settings.formId), settings.formSchema),
+    form: formOf(text(settings.formId), settings, value),
     priority: priorityOf(value(settings.priority)),
     dueAt: momentOf(state, element, "due date", value(settings.due)),
     followUpAt: momentOf(state, element, "follow-up date", value(settings.followUp)),
   };
 }
 
-function formOf(id: string | null, schema: string | null): TaskForm | null {
-  if (schema !== null) return { kind: "schema", schema: JSON.parse(schema) };
-  return id === null ? null : { kind: "id", id };
+type FormSettings = Pick<ReturnType<typeof humanTaskOf>, "formSchema" | "formDefaults">;
+
+function formOf(
+  id: string | null,
+  { formSchema, formDefaults }: FormSettings,
+  value: (expression: Expression) => unknown,
+): TaskForm | null {
+  if (formSchema === null) return id === null ? null : { kind: "id", id };
+  const schema = JSON.parse(formSchema) as { readonly properties?: Record<string, object> };
+  if (formDefaults.length === 0) return { kind: "schema", schema };
+  const properties = Object.entries(schema.properties ?? {}).map(([name, field]) => {
+    const source = formDefaults.find(({ target }) => target === name)?.source;
+    const computed = source === undefined ? null : value(source);
+    return [name, computed === null ? field : { ...field, default: computed }] as const;
+  });
+  return { kind: "schema", schema: { ...schema, properties: Object.fromEntries(properties) } };
 }
 
 /** Accepts a list, or text separated by commas. */

@@ -1,4 +1,4 @@
-import { type Element, type Expression, textOrComputed } from "./process.ts";
+import { type Element, type Expression, type Mapping, textOrComputed } from "./process.ts";
 
 /** The human task settings of a model, before evaluation. */
 interface HumanTaskSettings {
@@ -12,6 +12,8 @@ interface HumanTaskSettings {
   readonly formId: Expression | null;
   /** A JSON schema, as text. */
   readonly formSchema: string | null;
+  /** Default values of its properties that are computed. */
+  readonly formDefaults: readonly Mapping[];
 }
 
 /** A form: a reference by id, or a JSON schema. */
@@ -55,7 +57,9 @@ export function humanTaskOf(element: Element): HumanTaskSettings {
   return made;
 }
 
-function read({ properties }: Element): HumanTaskSettings {
+function read(element: Element): HumanTaskSettings {
+  const { properties } = element;
+  const form = "form" in element ? element.form : undefined;
   const text = (names: readonly string[]): string | null => {
     const name = names.find((each) => (properties[each] ?? "").trim() !== "");
     return name === undefined ? null : (properties[name] ?? null);
@@ -73,6 +77,7 @@ function read({ properties }: Element): HumanTaskSettings {
     due: value(NAMES.due),
     followUp: value(NAMES.followUp),
     formId: value(NAMES.formId),
-    formSchema: text(NAMES.formSchema),
+    formSchema: form?.schema ?? text(NAMES.formSchema),
+    formDefaults: form?.defaults ?? [],
   };
 }

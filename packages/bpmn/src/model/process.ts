@@ -114,6 +114,12 @@ interface Activity extends Node {
   readonly dataOutputs: readonly Mapping[];
 }
 
+/** A form in a model: a JSON schema as text, and the default values that are computed when it is shown. */
+export interface ModelForm {
+  readonly schema: string;
+  readonly defaults: readonly Mapping[];
+}
+
 export interface EventElement extends Node {
   readonly type: "startEvent" | "intermediateCatchEvent" | "intermediateThrowEvent" | "endEvent" | "boundaryEvent";
   readonly triggers: readonly EventTrigger[];
@@ -124,6 +130,8 @@ export interface EventElement extends Node {
   readonly outputs: readonly Mapping[];
   /** The name of the handler that sends a thrown message. */
   readonly handler: string | null;
+  /** The form of a start event. */
+  readonly form?: ModelForm;
 }
 
 export type TaskType =
@@ -149,6 +157,8 @@ export interface TaskElement extends Activity {
   /** Whether a message to this task starts an instance of the process. */
   readonly instantiates: boolean;
   readonly retry: RetrySetting | null;
+  /** The form of a user task. */
+  readonly form?: ModelForm;
 }
 
 export interface CallElement extends Activity {
