@@ -79,6 +79,17 @@ export function extensionsOf(model: Model): Extensions {
   };
 }
 
+/** The name of the handler of a listener: its type, class or delegate expression. Null if it is a script or another expression. */
+export function listenerHandler(listener: Model): string | null {
+  const attributes = ["delegateExpression", "class"].map((name) => [name, textIn(listener, name)] as const);
+  return textIn(listener, "type") ?? delegateOf((name) => new Map(attributes).get(name) ?? null);
+}
+
+/** The retry policy with a number of attempts. Null if the text is no number. */
+export function retriesOf(retries: string | null): RetrySetting | null {
+  return retryOf(null, retries);
+}
+
 /** The name of a delegate class or expression is the name of its handler. */
 function delegateOf(attribute: (name: string) => string | null): string | null {
   const named = /^[$#]\{\s*([\w.-]+)\s*\}$/.exec(attribute("delegateExpression") ?? "")?.[1];

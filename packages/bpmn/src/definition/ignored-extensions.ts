@@ -9,6 +9,8 @@ const ANYWHERE: ReadonlySet<string> | null = null;
 const TASKS = "task manualTask userTask serviceTask scriptTask businessRuleTask sendTask receiveTask";
 const ACTIVITIES = `${TASKS} callActivity subProcess transaction adHocSubProcess`;
 const EVENTS = "startEvent intermediateCatchEvent intermediateThrowEvent endEvent boundaryEvent";
+const GATEWAYS = "exclusiveGateway parallelGateway inclusiveGateway complexGateway eventBasedGateway";
+const NODES = words(`${ACTIVITIES} ${EVENTS} ${GATEWAYS}`);
 /** Elements that call a handler. */
 const WORK_ELEMENTS = "serviceTask sendTask scriptTask businessRuleTask intermediateThrowEvent endEvent";
 const WORK = words(WORK_ELEMENTS);
@@ -42,6 +44,11 @@ const ELEMENTS: Readonly<Record<string, ReadonlySet<string> | null>> = {
   priorityDefinition: USER_TASK,
   formDefinition: USER_TASK,
   formData: USER_TASK,
+  // Those for other events are listed when they are read.
+  executionListener: NODES,
+  executionListeners: NODES,
+  taskListener: USER_TASK,
+  taskListeners: USER_TASK,
   userTaskForm: ONLY_PROCESS,
   userTask: USER_TASK,
   versionTag: ONLY_PROCESS,

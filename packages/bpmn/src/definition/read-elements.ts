@@ -23,6 +23,7 @@ import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } f
 import { modelFormOf } from "./model-form.ts";
 import { performersOf } from "./performers.ts";
 import type { IgnoredExtension, Problems } from "./problem.ts";
+import { listenersOf } from "./read-listeners.ts";
 
 /** Shared by the readers of one document. */
 export interface ReadContext {
@@ -100,7 +101,11 @@ function nodeOf(
   { properties }: Extensions,
 ) {
   const id = model.id ?? "";
-  return { id, name: textIn(model, "name"), scope, incoming, outgoing, line: context.lineOf(id), properties };
+  const line = context.lineOf(id);
+  const { listeners, ignored } = listenersOf(model);
+  for (const extension of ignored) context.ignored.push({ element: id, extension, line });
+  const node = { id, name: textIn(model, "name"), scope, incoming, outgoing, line, properties };
+  return listeners.length === 0 ? node : { ...node, listeners };
 }
 
 function activityOf(context: ReadContext, model: Model, connections: Connections, extensions: Extensions) {

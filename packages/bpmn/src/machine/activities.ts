@@ -1,5 +1,6 @@
 import { type ActivityElement, type CallElement, isActivity } from "../model/process.ts";
 import { outgoingFlows, takeFlows } from "./gateways.ts";
+import { callListener } from "./listeners.ts";
 import { endInstance, startLoop } from "./multi-instance.ts";
 import type { Row, Undoable, Variables } from "./state.ts";
 import { removeRow } from "./state-rows.ts";
@@ -12,9 +13,10 @@ import { countCompletion, elementOf, enqueue, releaseRow, type WorkingState } fr
 export type StartActivity = (state: WorkingState, row: Row, element: ActivityElement) => void;
 
 /**
- * Whether the boundary events of the activity are subscribed already. Retried work finds them open, with their timers running.
+ * How an element is entered. Work that is retried (`again`) finds the boundary events open, with their timers running. `listened`: the
+ * inputs are evaluated, the boundary events are open, and the listeners before the work were called.
  */
-export type Boundaries = "closed" | "open";
+export type Entry = "first" | "again" | "listened";
 
 /** Evaluates the inputs of an activity, opens its boundary events and executes it. A loop starts its instances instead. */
 export function startActivity(
@@ -22,8 +24,12 @@ export function startActivity(
   row: Row,
   element: ActivityElement,
   start: StartActivity,
-  boundaries: Boundaries,
+  entry: Entry,
 ): void {
+  if (entry === "listened") {
+    start(state, row, element);
+    return;
+  }
   if (element.loop !== null && row.instance === null) {
     openBoundaries(state, row, element);
     startLoop(state, row, element, element.loop);
@@ -32,8 +38,8 @@ export function startActivity(
   for (const { source, target } of element.inputs) {
     assignLocal(state, row, target, evaluate(state, row, source) ?? null);
   }
-  if (row.instance === null && boundaries === "closed") openBoundaries(state, row, element);
-  start(state, row, element);
+  if (row.instance === null && entry === "first") openBoundaries(state, row, element);
+  if (entry === "again" || !callListener(state, row, "before", 0)) start(state, row, element);
 }
 
 function openBoundaries(state: WorkingState, row: Row, element: ActivityElement): void {

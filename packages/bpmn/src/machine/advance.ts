@@ -6,12 +6,13 @@ import {
   isEvent,
   type Process,
 } from "../model/process.ts";
-import { type Boundaries, completeActivity, leave, type StartActivity, startActivity } from "./activities.ts";
+import { completeActivity, type Entry, leave, type StartActivity, startActivity } from "./activities.ts";
 import { handleTrigger } from "./catch-events.ts";
 import { enterEvent } from "./events.ts";
 import { arrive, passGateway } from "./gateways.ts";
 import { fireJoin } from "./inclusive-join.ts";
 import { handleEvent } from "./incoming-events.ts";
+import { callListener } from "./listeners.ts";
 import { checkAdHoc, checkRow, startSubProcess } from "./scopes.ts";
 import type { AdvanceResult, Command, MachineEvent, RetryPoint, Row, State } from "./state.ts";
 import { addRow, PLAIN } from "./state-rows.ts";
@@ -20,11 +21,13 @@ import { createTask } from "./user-task.ts";
 import { isTrue } from "./variables.ts";
 import {
   createWorkingState,
+  type ElementWork,
   type Environment,
   elementOf,
   enqueue,
   fromState,
   IncidentError,
+  type RowWork,
   raiseIncident,
   releaseRow,
   toState,
@@ -126,13 +129,13 @@ function performOrRaiseIncident(state: WorkingState, work: WorkItem): void {
     if (!(error instanceof IncidentError) || !("row" in work)) throw error;
     const row = state.rows.get(work.row);
     if (row === undefined) return;
-    if (work.kind !== "retryWork") releaseRow(state, row.id);
+    if (work.kind !== "retryWork" && work.kind !== "listen") releaseRow(state, row.id);
     raiseIncident(state, row, { kind: error.kind, message: error.message, retryFrom: retryPointOf(work.kind) });
   }
 }
 
 function retryPointOf(kind: WorkItem["kind"]): RetryPoint {
-  if (kind === "retryWork") return "work";
+  if (kind === "retryWork" || kind === "listen") return "work";
   return kind === "complete" || kind === "leave" ? kind : "start";
 }
 
@@ -156,8 +159,9 @@ function perform(state: WorkingState, work: WorkItem): void {
     case "retryWork":
     case "complete":
     case "leave":
+    case "listen":
     case "check":
-      performOnRow(state, work.kind, work.row);
+      performOnRow(state, work);
   }
 }
 
@@ -175,26 +179,37 @@ function moveToken(state: WorkingState, work: Extract<WorkItem, { kind: "flow" |
   if (scope.children === 0 && scope.pending === 0) enqueue(state, { kind: "check", row: scope.id });
 }
 
-function performOnRow(
-  state: WorkingState,
-  kind: "start" | "retryWork" | "complete" | "leave" | "check",
-  id: number,
-): void {
-  const row = state.rows.get(id);
+function performOnRow(state: WorkingState, work: RowWork): void {
+  const row = state.rows.get(work.row);
   if (row === undefined || row.incident !== null) return;
-  if (kind === "check") {
+  if (work.kind === "check") {
     checkRow(state, row);
     return;
   }
   const element = elementOf(state, row);
-  if (element === null) return;
-  if (kind === "start" || kind === "retryWork") {
-    BEHAVIORS[element.type](state, row, element, kind === "start" ? "closed" : "open");
-  } else if (kind === "complete") {
-    completeActivity(state, row);
-    if (isActivity(element)) checkAdHoc(state, state.rows.get(row.parent));
-  } else {
-    leave(state, row);
+  if (element !== null) performOnElement(state, row, element, work);
+}
+
+function performOnElement(state: WorkingState, row: Row, element: Element, work: ElementWork): void {
+  switch (work.kind) {
+    case "start":
+      BEHAVIORS[element.type](state, row, element, "first");
+      return;
+    case "retryWork":
+      BEHAVIORS[element.type](state, row, element, "again");
+      return;
+    case "listen":
+      if (!callListener(state, row, "before", work.from)) BEHAVIORS[element.type](state, row, element, "listened");
+      return;
+    case "complete":
+      // The listeners of a loop belong to its instances.
+      if (row.role.kind !== "loop" && callListener(state, row, "after", work.from ?? 0)) return;
+      completeActivity(state, row);
+      if (isActivity(element)) checkAdHoc(state, state.rows.get(row.parent));
+      return;
+    case "leave":
+      if (isEvent(element) && callListener(state, row, "after", work.from ?? 0)) return;
+      leave(state, row);
   }
 }
 
@@ -226,20 +241,22 @@ function isMet(...args: Parameters<typeof isTrue>): boolean {
   }
 }
 
-type Behavior = (state: WorkingState, row: Row, element: Element, boundaries: Boundaries) => void;
+type Behavior = (state: WorkingState, row: Row, element: Element, entry: Entry) => void;
 
-const event: Behavior = (state, row, element) => {
+const event: Behavior = (state, row, element, entry) => {
+  if (entry === "first" && callListener(state, row, "before", 0)) return;
   if (isEvent(element)) enterEvent(state, row, element);
 };
 
-const gateway: Behavior = (state, row, element) => {
+const gateway: Behavior = (state, row, element, entry) => {
+  if (entry === "first" && callListener(state, row, "before", 0)) return;
   if ("activation" in element) passGateway(state, row, element);
 };
 
 const activity =
   (start: StartActivity): Behavior =>
-  (state, row, element, boundaries) => {
-    if (isActivity(element)) startActivity(state, row, element as ActivityElement, start, boundaries);
+  (state, row, element, entry) => {
+    if (isActivity(element)) startActivity(state, row, element as ActivityElement, start, entry);
   };
 
 /** How each type of element is executed when a token arrives. */

@@ -1,4 +1,5 @@
 import { isActivity, type Process } from "../model/process.ts";
+import { endListener } from "./listeners.ts";
 import { applyAction } from "./operator-actions.ts";
 import { enterStarts, openScope } from "./scopes.ts";
 import type { Command, MachineEvent, Row } from "./state.ts";
@@ -89,6 +90,10 @@ function handleCompletion(state: WorkingState, event: Extract<MachineEvent, { ki
     return;
   }
   state.owned.get(row.id)?.delete(location);
+  if (command.kind === "listener") {
+    endListener(state, row, command, isRecord(value) ? value : {});
+    return;
+  }
   const element = elementOf(state, row);
   if (element !== null && isActivity(element)) {
     row.result = command.kind === "work" ? resultOf(element, value) : isRecord(value) ? value : {};
@@ -123,8 +128,9 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
   state.commands.delete(event.location);
   state.owned.get(row.id)?.delete(event.location);
   state.observer?.failed?.(row, { code: event.kind === "threw" ? event.code : null, message: event.message });
+  const failed = command.kind === "listener" ? { listener: { index: command.index, listener: command.listener } } : {};
   if (event.kind === "failed") {
-    raiseIncident(state, row, { kind: event.reason, message: event.message, retryFrom: "work" });
+    raiseIncident(state, row, { kind: event.reason, message: event.message, retryFrom: "work", ...failed });
     return;
   }
   if (throwError(state, row, event)) return;
@@ -133,7 +139,7 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
     state.ending = { kind: "failed", code: event.code, message, variables: event.variables };
     return;
   }
-  raiseIncident(state, row, { kind: "uncaughtError", message, retryFrom: "work" });
+  raiseIncident(state, row, { kind: "uncaughtError", message, retryFrom: "work", ...failed });
 }
 
 function handleEscalation(state: WorkingState, event: Extract<MachineEvent, { kind: "escalated" }>): void {

@@ -1,4 +1,5 @@
 import { isActivity } from "../model/process.ts";
+import { resumeAt } from "./listeners.ts";
 import type { TokenId } from "./observer.ts";
 import type { OperatorAction, Row } from "./state.ts";
 import { removeTree, selfAndAncestors } from "./state-rows.ts";
@@ -45,22 +46,27 @@ function setVariables(state: WorkingState, id: number | null, variables: Readonl
 
 function retry(state: WorkingState, row: Row): void {
   if (row.incident === null) return;
-  const { retryFrom } = row.incident;
+  const { retryFrom, listener } = row.incident;
   row.incident = null;
   state.observer?.resolved?.(row);
+  if (listener !== undefined) {
+    resumeAt(state, row, listener.listener, listener.index);
+    return;
+  }
   enqueue(state, { kind: retryFrom === "work" ? "retryWork" : retryFrom, row: row.id });
 }
 
-/** Completes the element without executing it. */
+/** Completes the element without executing it, and without calling its listeners. */
 function skip(state: WorkingState, row: Row, variables: Readonly<Record<string, unknown>>): void {
   const element = elementOf(state, row);
   if (element === null) return;
   state.observer?.skipped?.(row);
   row.incident = null;
   row.result = variables;
-  if (isActivity(element)) enqueue(state, { kind: "complete", row: row.id });
-  else if ("activation" in element) enqueue(state, { kind: "start", row: row.id });
-  else enqueue(state, { kind: "leave", row: row.id });
+  const from = element.listeners?.length ?? 0;
+  if (isActivity(element)) enqueue(state, { kind: "complete", row: row.id, from });
+  else if ("activation" in element) enqueue(state, { kind: "listen", row: row.id, from });
+  else enqueue(state, { kind: "leave", row: row.id, from });
 }
 
 /** The nearest enclosing scope row that contains the element `to`. */

@@ -1,5 +1,5 @@
 import type { TaskFacts } from "../model/human-task.ts";
-import type { EventTrigger } from "../model/process.ts";
+import type { EventTrigger, Listener } from "../model/process.ts";
 
 /**
  * The state of one process instance, as JSON: a tree of rows, their subscriptions and their open commands. A row exists while
@@ -53,6 +53,7 @@ export interface Row {
 /** The last part of the location of a row's command. */
 export type RowCommand =
   | "work"
+  | "listener"
   | "task"
   | "due"
   | "overdue"
@@ -143,6 +144,8 @@ export interface Incident {
   readonly at: number;
   /** Where a retry starts. */
   readonly retryFrom: RetryPoint;
+  /** The listener that failed, and its position. A retry starts there. */
+  readonly listener?: { readonly index: number; readonly listener: Listener };
 }
 
 /** `start`: the whole element. `work`: its handler. `complete`, `leave`: its end. */
@@ -152,6 +155,14 @@ export type RetryPoint = "start" | "work" | "complete" | "leave";
 export type Command =
   /** Calls the handler, with the variables that the row sees at that moment. */
   | { readonly kind: "work"; readonly location: string; readonly row: number }
+  /** Calls the handler of a listener. `index` is its position in the element. */
+  | {
+      readonly kind: "listener";
+      readonly location: string;
+      readonly row: number;
+      readonly index: number;
+      readonly listener: Listener;
+    }
   | { readonly kind: "timer"; readonly location: string; readonly dueAt: number }
   | { readonly kind: "message"; readonly location: string; readonly name: string; readonly key: string }
   /** Signals sent before `since` do not count. */

@@ -22,12 +22,24 @@ export type WorkItem =
       readonly instance?: number;
       readonly variables?: Record<string, unknown>;
     }
-  /** `retryWork` executes a started activity again. */
-  | { readonly kind: "start" | "retryWork" | "complete" | "leave"; readonly row: number }
-  /** Checks whether a scope has ended, or compensates the next activity. */
-  | { readonly kind: "check"; readonly row: number }
+  | RowWork
   | { readonly kind: "trigger"; readonly location: string; readonly variables: Variables }
   | { readonly kind: "signal"; readonly name: string; readonly variables: Variables };
+
+/** Queued work on a row. */
+export type RowWork =
+  | ElementWork
+  /** Checks whether a scope has ended, or compensates the next activity. */
+  | { readonly kind: "check"; readonly row: number };
+
+/** Queued work on an active element. */
+export type ElementWork =
+  /** `retryWork` executes a started activity again. */
+  | { readonly kind: "start" | "retryWork"; readonly row: number }
+  /** Ends an element, after its listeners from the position `from` on. */
+  | { readonly kind: "complete" | "leave"; readonly row: number; readonly from?: number }
+  /** Starts an element whose listeners before the position `from` were called. */
+  | { readonly kind: "listen"; readonly row: number; readonly from: number };
 
 /** A state while an event is applied, with indexes that are derived from it. */
 export interface WorkingState {

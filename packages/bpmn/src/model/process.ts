@@ -84,6 +84,17 @@ export interface RetrySetting {
   readonly jitter: number;
 }
 
+/**
+ * Code that is called before an element does its work or after it, such as when its human task is created. A gateway, and an event that
+ * ends its token, call all of their listeners before.
+ */
+export interface Listener {
+  readonly event: "start" | "create" | "complete" | "end";
+  readonly phase: "before" | "after";
+  readonly handler: string;
+  readonly retry: RetrySetting | null;
+}
+
 interface Node {
   readonly id: string;
   readonly name: string | null;
@@ -95,6 +106,8 @@ interface Node {
   readonly line: number | null;
   /** Extension values of the model, for handlers. */
   readonly properties: Readonly<Record<string, string>>;
+  /** In the order in which they are called. */
+  readonly listeners?: readonly Listener[];
 }
 
 interface Activity extends Node {

@@ -32,7 +32,7 @@ export function checkMigration(state: WorkingState, to: Process, map: ElementMap
     if (command.kind === "call") {
       problems.push({ kind: "call", element, text: "the called process is still running; migrate after it has ended" });
     }
-    if (command.kind === "work") {
+    if (command.kind === "work" || command.kind === "listener") {
       notes.push({ kind: "restarts", element, text: "its handler is called again in the target version" });
     }
     if (command.kind === "task") notes.push({ kind: "taskKept", element, text: "its open task is kept unchanged" });

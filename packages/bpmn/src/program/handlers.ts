@@ -1,5 +1,5 @@
 import { CriticalError } from "pawl";
-import type { Element, TaskType } from "../model/process.ts";
+import type { Element, Listener, TaskType } from "../model/process.ts";
 
 /** The argument of a task handler. */
 export interface Job {
@@ -17,6 +17,8 @@ export interface Job {
   readonly signal: AbortSignal;
   /** The same for every attempt. Pass it to services that support idempotency keys. */
   readonly idempotencyKey: string;
+  /** The event of the listener that is called. Omitted when a task is executed. */
+  readonly listener?: Listener["event"];
 }
 
 /** Executes a task, once per token. The result becomes variables. A thrown `BpmnError` is handled by the model. */
@@ -44,6 +46,17 @@ export function handlerOf({ handlers, tasks }: HandlerTable, element: Element): 
   if (ofType !== undefined && named === null) return ofType;
   const wanted = named === null ? `one for every ${element.type}, or one named ${element.id}` : `one named ${named}`;
   throw new NoHandlerError(`${element.id} has no handler; register ${wanted}`);
+}
+
+/** Returns the handler of a listener. A missing handler is an error that is not retried. */
+export function listenerHandlerOf(
+  { handlers }: HandlerTable,
+  { id }: Element,
+  { event, handler }: Listener,
+): TaskHandler {
+  const found = Object.hasOwn(handlers, handler) ? handlers[handler] : undefined;
+  if (found !== undefined) return found;
+  throw new NoHandlerError(`the ${event} listener of ${id} has no handler; register one named ${handler}`);
 }
 
 function isTaskType(element: Element): element is Extract<Element, { type: TaskType }> {

@@ -3,8 +3,8 @@ import { BpmnError } from "../bpmn-error.ts";
 import type { Command, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
 import type { WorkingState } from "../machine/working-state.ts";
-import type { Process, RetrySetting } from "../model/process.ts";
-import { type HandlerTable, handlerOf } from "./handlers.ts";
+import type { Listener, Process, RetrySetting } from "../model/process.ts";
+import { type HandlerTable, handlerOf, listenerHandlerOf } from "./handlers.ts";
 
 interface JobParts {
   readonly process: Process;
@@ -23,16 +23,18 @@ export function issueJobStep(
   host: ProgramHost,
   parts: JobParts,
   state: WorkingState,
-  command: Extract<Command, { kind: "work" }>,
+  command: Extract<Command, { kind: "work" | "listener" }>,
   settle: (completion: Completion) => void,
 ): void {
   const id = state.rows.get(command.row)?.element ?? "";
   const element = parts.process.elements.get(id);
-  const setting = (element !== undefined && "retry" in element ? element.retry : null) ?? parts.retry;
+  const listener = command.kind === "listener" ? command.listener : null;
+  const own = listener ?? (element !== undefined && "retry" in element ? element : null);
+  const setting = own?.retry ?? parts.retry;
   host.issue(
     stepCommand(host, {
       location: command.location,
-      body: (info) => executeJob(host.runId, parts, id, jobVariables(state, command.row), info),
+      body: (info) => executeJob({ runId: host.runId, id, listener }, parts, jobVariables(state, command.row), info),
       retry: policyOf(setting),
       settle,
     }),
@@ -82,17 +84,18 @@ function jobVariables(state: WorkingState, id: number): Variables {
 
 /** Calls the handler. A `BpmnError` is a result of the step, not a failure. */
 async function executeJob(
-  runId: string,
+  { runId, id, listener }: { readonly runId: string; readonly id: string; readonly listener: Listener | null },
   { process, table, businessKey }: JobParts,
-  id: string,
   variables: Readonly<Record<string, unknown>>,
   { attempt, signal, idempotencyKey }: StepInfo,
 ): Promise<JobResult> {
   const element = process.elements.get(id);
   if (element === undefined) throw new Error(`process ${process.id} has no element ${id}`);
-  const handler = handlerOf(table, element);
+  const handler = listener === null ? handlerOf(table, element) : listenerHandlerOf(table, element, listener);
   try {
-    const job = { runId, process: process.id, businessKey, element, variables, attempt, signal, idempotencyKey };
+    const told = listener === null ? {} : { listener: listener.event };
+    const given = { runId, process: process.id, businessKey, element, variables };
+    const job = { ...given, attempt, signal, idempotencyKey, ...told };
     return { kind: "done", value: (await handler(job)) ?? null };
   } catch (error) {
     if (!(error instanceof BpmnError)) throw error;

@@ -133,6 +133,7 @@ class ProcessProgram {
     const settle = (completion: Completion): void => this.#onCompletion(command.location, completion);
     switch (command.kind) {
       case "work":
+      case "listener":
         issueJobStep(this.#host, { ...this.#parts, businessKey: this.#businessKey }, this.#state, command, settle);
         return;
       case "call":
@@ -243,7 +244,7 @@ export function eventOf(
   if (completion.outcome === "timedOut") return { kind: "completed", at, location, variables: {}, value: null };
   if (completion.outcome === "failed") return failed(at, command, completion.error);
   const { value } = completion;
-  if (command.kind === "work") {
+  if (command.kind === "work" || command.kind === "listener") {
     const done = value as JobResult;
     if (done.kind === "threw") return { ...done, at, location };
     return { kind: "completed", at, location, variables: {}, value: done.value };
