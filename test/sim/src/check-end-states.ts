@@ -3,7 +3,7 @@ import { replayRuns } from "./check-replay.ts";
 import { evaluateProgram } from "./evaluate.ts";
 import type { ExpectedRun } from "./expected-run.ts";
 import { crashesInBodiesOnly } from "./generate-killer.ts";
-import type { ProgramInput } from "./program.ts";
+import { generationInStart, type ProgramInput } from "./program.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** Checks all runs after they have ended: results equal those of the model, no accepted message is lost, and replay agrees. */
@@ -56,7 +56,7 @@ function checkEnd(simulation: Simulation, expectedRun: ExpectedRun): void {
       `run ${row.id} ${row.status} with ${actual.text}; the model of its records returns ${expected.kind} ${expectedText}`,
     );
   }
-  if (row.status === "completed" && input.g !== program.generations) {
+  if (row.status === "completed" && generationInStart(input) !== program.generations) {
     simulation.monitor.violate("model", `run ${row.id} ended in generation ${input.g} of ${program.generations}`);
   }
 }

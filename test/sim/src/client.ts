@@ -33,7 +33,7 @@ export class Client {
 
   /** True if the outcome of a start is unknown. */
   get isStarting(): boolean {
-    return [...this.#requests].some(({ label }) => label.startsWith("start ") || label.startsWith("fork "));
+    return [...this.#requests].some(({ label }) => /^(start|restart|fork) /.test(label));
   }
 
   /** Results that are still awaited, each with its worker. */
@@ -190,6 +190,7 @@ export class Client {
       case "migrate":
       case "prune":
       case "letter":
+      case "restart":
         return operatorRequest(this.#simulation, action, runs[action.run]?.id ?? "");
     }
   }

@@ -18,6 +18,7 @@ export const TRANSACTIONS = [
   "control-paused",
   "control-resumed",
   "control-reopened",
+  "control-restarted",
   "control-failed",
   "post-message",
   "post-event",
@@ -107,6 +108,7 @@ function controlKind(status: string): TransactionKind | null {
     case "paused":
     case "resumed":
     case "reopened":
+    case "restarted":
     case "failed":
       return `control-${status}`;
     default:

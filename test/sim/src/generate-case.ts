@@ -29,7 +29,10 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
     seed,
     programs: made.list,
     runs: kinds === "kernel" || poisoned ? runs : withStartLimits(seed, runs),
-    actions: clientActions(chance, { runs, chaosMs, kinds }),
+    actions: [
+      ...clientActions(chance, { runs, chaosMs, kinds }),
+      ...(kinds === "kernel" || poisoned ? [] : restarts(seed, { runs, chaosMs })),
+    ],
     workers: chance.between(2, 4),
     settings: {
       leaseMs: poisoned ? 1500 : chance.pick([1500, 3000]),
@@ -85,6 +88,23 @@ function withStartLimits(seed: number, runs: readonly RunPlan[]): readonly RunPl
     ...run,
     ...(chance.roll(0.12) ? { deadlineMs: chance.between(1, 12_000) } : {}),
     ...(chance.roll(0.12) ? { ttlMs: chance.between(1, 3_000) } : {}),
+  }));
+}
+
+/** Starts of runs that have ended. Uses a separate random stream too. */
+function restarts(
+  seed: number,
+  { runs, chaosMs }: { readonly runs: readonly RunPlan[]; readonly chaosMs: number },
+): OperatorAction[] {
+  const chance = new Chance(seed ^ RESTART_STREAM);
+  if (!chance.roll(0.3)) return [];
+  return Array.from({ length: chance.between(1, 4) }, (_, index) => ({
+    kind: "restart",
+    run: chance.between(0, runs.length - 1),
+    id: `again${index + 1}`,
+    atMs: chance.between(0, chaosMs),
+    twice: chance.roll(0.4),
+    ...whereTo(chance),
   }));
 }
 
@@ -174,6 +194,7 @@ function laterFaults(seed: number): LaterFaults {
 const BUG_STREAM = 0xb06;
 const BLIND_STREAM = 0xb11d;
 const LIMIT_STREAM = 0x11317;
+const RESTART_STREAM = 0xa6a1;
 
 function bugs(seed: number, programs: number): readonly number[] {
   const chance = new Chance(seed ^ BUG_STREAM);

@@ -3,6 +3,27 @@ import type { EngineMutant } from "./engine-mutant.ts";
 /** Guards of compensation, operator actions, transactions, limits and retention. */
 export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
+    name: "a restart does not raise the generation",
+    file: "rules/apply-state.js",
+    find: "next.generation += 1; next.claims = 0; next.startedAt = null;",
+    replace: "next.claims = 0; next.startedAt = null;",
+    breaks: "a generation that has ended is kept, and children of the next one are others",
+  },
+  {
+    name: "an ended generation is not kept",
+    file: "operator/next-generation.js",
+    find: "posts: [endedGeneration(whole)],",
+    replace: "posts: [],",
+    breaks: "I1 the ended generation stays readable",
+  },
+  {
+    name: "the next generation starts with the journal of the ended one",
+    file: "rules/apply-state.js",
+    find: "tables.journal.cut(next, baseSeq);",
+    replace: "",
+    breaks: "I1 the next generation begins with no record",
+  },
+  {
     name: "a child does not inherit the deadline of its parent",
     file: "model/start-limits.js",
     find: "const inherited = parent?.limits?.deadlineAt ?? null;",

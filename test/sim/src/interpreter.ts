@@ -2,7 +2,7 @@ import type { Ctx, Workflow } from "pawl";
 import { type Frame, type InterpreterHost, messageOf, placed } from "./interpreter-frame.ts";
 import { receive, runChild, runSelect, runStep, runTransaction } from "./interpreter-leaves.ts";
 import { runCtxLoop, runCtxRace, runCtxTry, runJoin, runRemoved, runVersion } from "./interpreter-structure.ts";
-import { GIVEN_UP, type ProgramInput, type ProgramNode, ROOT } from "./program.ts";
+import { GIVEN_UP, generationInStart, type ProgramInput, type ProgramNode, ROOT } from "./program.ts";
 
 export const WORKFLOW_NAME = "program";
 
@@ -19,7 +19,7 @@ export function interpreterWorkflow(
     const frame: Frame = { ctx, at: ROOT, host, execution, workflowOf, extras: [], list: runList };
     const values = await runList(frame, program.nodes);
     if (host.bugs.includes(input.p) && !host.isChanged(ctx.runId)) throw new TypeError("a mistake in the first code");
-    if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
+    if (generationInStart(input) < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
     return { values, extras: frame.extras };
   });
 }

@@ -2,6 +2,7 @@ import type { JournalRecord, Run, Transition } from "pawl";
 import type { AppliedCall } from "./applied-call.ts";
 import { type ExpectedRun, hasEnded } from "./expected-run.ts";
 import { checkChildrenUndone, checkUndo, checkUndone, type Known } from "./monitor-compensation.ts";
+import { startAgain } from "./monitor-generations.ts";
 import { checkOperatorAction } from "./monitor-operator-actions.ts";
 import { checkTrim } from "./monitor-trim.ts";
 import { checkTimedOut } from "./monitor-waits.ts";
@@ -113,13 +114,17 @@ export class JournalMonitor {
     }
   }
 
-  #control({ runId, epoch, state, journal }: Extract<Transition, { kind: "control" }>, place: Place | null): void {
+  #control(control: Extract<Transition, { kind: "control" }>, place: Place | null): void {
+    const { runId, epoch, state, journal } = control;
     const expectedRun = this.#monitor.expectedRuns.get(runId);
     if (place === null || expectedRun === undefined) return;
     if (state.status === "compensating") this.#stopped(expectedRun, state);
-    if (place.over && state.status !== "reopened")
+    if (place.over && state.status !== "reopened" && state.status !== "restarted")
       this.#monitor.violate("I6", `run ${runId} was controlled after its end`);
-    if (journal !== null) checkOperatorAction(this.#monitor, expectedRun, journal);
+    if (state.status === "restarted") {
+      if (!place.over) this.#monitor.violate("I6", `run ${runId} was started again before its end`);
+      startAgain(this.#monitor, expectedRun, control);
+    } else if (journal !== null) checkOperatorAction(this.#monitor, expectedRun, journal);
     if (epoch !== place.epoch)
       this.#monitor.violate("I2", `run ${runId} was controlled with epoch ${epoch}; the run has epoch ${place.epoch}`);
     place.epoch += 1;

@@ -43,12 +43,16 @@ export function checkOperatorAction(monitor: ExpectedState, expectedRun: Expecte
   if (actionsOf(dropped) !== actionsOf(add.slice(0, -1)))
     monitor.violate("I1", `run ${expectedRun.id}: operator records before ${note.id} were dropped or added`);
   rebuildCompletions(expectedRun);
-  // Entries that arrived in the commit that ended the run were never in its inbox.
+  knowPosted(expectedRun);
+  expectedRun.reopened += 1;
+}
+
+/** Entries that arrived in the commit that ended the run were never in its inbox. */
+export function knowPosted(expectedRun: ExpectedRun): void {
   for (const id of expectedRun.posted) {
     const key = entryKey({ kind: "message", id });
     if (!expectedRun.known.has(key)) expectedRun.known.set(key, 0);
   }
-  expectedRun.reopened += 1;
 }
 
 /**

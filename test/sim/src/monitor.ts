@@ -2,6 +2,7 @@ import type { Run, Transition } from "pawl";
 import type { AppliedCall } from "./applied-call.ts";
 import { type ExpectedRun, newExpectedRun } from "./expected-run.ts";
 import { EffectsMonitor } from "./monitor-effects.ts";
+import { isEndedGeneration } from "./monitor-generations.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
 import { JournalMonitor } from "./monitor-journal.ts";
 import { rebuildCompletions, rewritten } from "./monitor-operator-actions.ts";
@@ -112,7 +113,8 @@ export class Monitor implements MonitorContext {
   }
 
   async #rows(): Promise<readonly Run[]> {
-    return (await this.#simulation.store.reader.list({ limit: ROWS_MAX })).items;
+    const { items } = await this.#simulation.store.reader.list({ limit: ROWS_MAX });
+    return items.filter(({ id }) => !isEndedGeneration(id));
   }
 
   /** Called when all runs have ended. */

@@ -2,8 +2,9 @@ import type { Engine, Migration, Rewound } from "pawl";
 import type { ClientRequest } from "./client-request.ts";
 import type { ExpectedRun } from "./expected-run.ts";
 import { noop } from "./noop.ts";
+import { START_STRIDE } from "./program.ts";
 import type { OperatorAction } from "./sim-case.ts";
-import type { SimulationContext } from "./simulation-context.ts";
+import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 
 /** A request for an operator action. Repeated with the same id, the action is executed once. */
 export function operatorRequest(simulation: SimulationContext, act: OperatorAction, runId: string): ClientRequest {
@@ -15,15 +16,18 @@ export function operatorRequest(simulation: SimulationContext, act: OperatorActi
   }
   return {
     label: `${act.kind} ${runId} ${id}`,
-    ask: (engine) => {
+    ask: (engine, worker) => {
       const options = { id, by: "operator", why: "simulation", children, messages };
       if (act.kind === "rewind") return engine.rewind(runId, place(), options);
+      if (act.kind === "restart") return startedAgain(engine, worker, simulation, act);
       if (act.kind === "retry") return engine.retry(runId, options);
       if (act.kind === "migrate") return migrated(engine, simulation, runId, act);
       return forked(engine, runId, act.atEnd ? null : place(), `${runId}-${id}`);
     },
     answered:
-      act.kind === "fork" ? noop : (answer) => checkAnswer(simulation, runId, id, answer as Rewound | Migration | null),
+      act.kind === "fork" || act.kind === "restart"
+        ? noop
+        : (answer) => checkAnswer(simulation, runId, id, answer as Rewound | Migration | null),
     done: false,
   };
 }
@@ -59,6 +63,25 @@ async function migrated(
 async function forked(engine: Engine, runId: string, at: string | number | null, id: string): Promise<unknown> {
   try {
     return await engine.fork(runId, at, { id, by: "operator" });
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === "RUN_EXISTS") return null;
+    throw error;
+  }
+}
+
+/** Starts a run again if it has ended. The number of the action is part of the input, so an open run is a conflict. */
+async function startedAgain(
+  engine: Engine,
+  worker: SimProcess,
+  { case: plan, monitor }: SimulationContext,
+  { run, id }: OperatorAction,
+): Promise<unknown> {
+  const started = plan.runs[run];
+  // A start of a run that does not exist yet would be its first.
+  if (started === undefined || monitor.expectedRuns.get(started.id)?.isGone !== false) return null;
+  const input = { p: started.program, g: START_STRIDE * Number(id.slice("again".length)) };
+  try {
+    return await engine.start(worker.workflows.of(started.program), input, { id: started.id, onConflict: "restart" });
   } catch (error) {
     if ((error as { readonly code?: string }).code === "RUN_EXISTS") return null;
     throw error;

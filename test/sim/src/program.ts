@@ -144,7 +144,15 @@ export interface Program {
 /** The input of a run of a program. */
 export interface ProgramInput {
   readonly p: number;
+  /** The generation in its start. Each later start of a run adds `START_STRIDE`, so no generation of a run occurs twice. */
   readonly g: number;
+}
+
+export const START_STRIDE = 1000;
+
+/** The generation of a run since its last start. */
+export function generationInStart({ g }: ProgramInput): number {
+  return g % START_STRIDE;
 }
 
 /** The generation of a run in its program. A fork may start with a later one. */

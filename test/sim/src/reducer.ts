@@ -1,6 +1,6 @@
 import type { Command, Completion, ProgramFactory, ProgramHost, Workflow } from "pawl";
 import type { Execution, InterpreterHost } from "./interpreter-frame.ts";
-import type { Program, ProgramInput, ProgramNode, StepNode } from "./program.ts";
+import { generationInStart, type Program, type ProgramInput, type ProgramNode, type StepNode } from "./program.ts";
 
 /** The nodes of a data program. */
 type DataNode = Extract<ProgramNode, { kind: "step" | "sleep" | "listen" }>;
@@ -79,7 +79,7 @@ class Reducer {
 
   #finish(): void {
     const { programHost, program, input } = this.#parts;
-    if (input.g < program.generations) {
+    if (generationInStart(input) < program.generations) {
       programHost.finish({
         kind: "continued",
         workflow: REDUCER_NAME,

@@ -98,7 +98,7 @@ export type ClientAction =
 
 /** An operator action, or a prune, or a replay of a dead letter. */
 export interface OperatorAction {
-  readonly kind: "rewind" | "retry" | "fork" | "migrate" | "prune" | "letter";
+  readonly kind: "rewind" | "retry" | "fork" | "migrate" | "prune" | "letter" | "restart";
   readonly run: number;
   readonly id: string;
   readonly atMs: number;

@@ -25,6 +25,7 @@ const RARE: ReadonlySet<TransactionKind> = new Set([
   "control-paused",
   "control-resumed",
   "control-reopened",
+  "control-restarted",
   "control-failed",
   "post-letter",
   "prune",
