@@ -2,6 +2,7 @@ import type { Expression, Mapping, RetrySetting } from "../model/process.ts";
 import { computed, textOrComputed } from "../model/process.ts";
 import { parseTimer } from "../model/timer.ts";
 import { type Model, modelIn, modelsIn, textIn } from "./moddle.ts";
+import { connectorOf, parametersIn, type ReadParameters } from "./read-parameters.ts";
 
 /**
  * Extensions of a model beyond the standard: elements of the namespaces `zeebe`, `camunda` and `pawl`, by their local names. A
@@ -29,6 +30,10 @@ export interface Extensions {
   } | null;
   readonly activeElements: Expression | null;
   readonly properties: Readonly<Record<string, string>>;
+  /** Parts of the extensions that are not executed. */
+  readonly ignored: readonly string[];
+  /** What is wrong with the connector. */
+  readonly problems: readonly string[];
 }
 
 /** The supported extension namespaces, by URI. */
@@ -55,9 +60,20 @@ export function extensionsOf(model: Model): Extensions {
   const decision = named("calledDecision");
   const script = named("script");
   const mappings = mappingsOf(all);
+  const held = named("connector");
+  const connector = held === null ? null : connectorOf(held);
   return {
-    ...mappings,
-    handler: textIn(task, "type") ?? attribute("handler") ?? attribute("topic") ?? delegateOf(attribute),
+    inputs: [...mappings.inputs, ...(connector?.inputs ?? [])],
+    outputs: [...(connector?.outputs ?? []), ...mappings.outputs],
+    ignored: mappings.ignored,
+    problems: connector?.problems ?? [],
+    handler:
+      textIn(task, "type") ??
+      attribute("handler") ??
+      attribute("topic") ??
+      delegateOf(attribute) ??
+      connector?.handler ??
+      null,
     decision: textIn(decision, "decisionId") ?? attribute("decisionRef"),
     resultVariable:
       textIn(decision, "resultVariable") ?? textIn(script, "resultVariable") ?? attribute("resultVariable"),
@@ -75,7 +91,7 @@ export function extensionsOf(model: Model): Extensions {
       retryCycle(named("failedJobRetryTimeCycle")?.$body ?? ""),
     loop: loopOf(named("loopCharacteristics")),
     activeElements: optional(textIn(named("adHoc"), "activeElementsCollection"), computed),
-    properties: propertiesOf(model, all),
+    properties: { ...propertiesOf(model, all), ...connector?.properties },
   };
 }
 
@@ -116,29 +132,20 @@ function loopOf(model: Model | null): Extensions["loop"] {
   };
 }
 
-function mappingsOf(all: readonly Model[]): {
-  readonly inputs: readonly Mapping[];
-  readonly outputs: readonly Mapping[];
-} {
+function mappingsOf(all: readonly Model[]): ReadParameters {
   const inputs: Mapping[] = [];
   const outputs: Mapping[] = [];
+  const ignored: string[] = [];
   for (const model of all) {
     const name = localName(model.$type);
     if (name === "in" || name === "out") (name === "in" ? inputs : outputs).push(...inOut(model));
     if (name !== "ioMapping" && name !== "inputOutput") continue;
-    for (const each of model.$children ?? []) {
-      const isInput = localName(each.$type).startsWith("input");
-      (isInput ? inputs : outputs).push(mappingOf(each));
-    }
+    const read = parametersIn(model);
+    inputs.push(...read.inputs);
+    outputs.push(...read.outputs);
+    ignored.push(...read.ignored);
   }
-  return { inputs, outputs };
-}
-
-/** Reads `source` and `target`, or a name and the text content. */
-function mappingOf(model: Model): Mapping {
-  const target = textIn(model, "target");
-  if (target !== null) return { source: textAsExpression(textIn(model, "source") ?? ""), target };
-  return { source: textOrComputed(model.$body ?? ""), target: textIn(model, "name") ?? "" };
+  return { inputs, outputs, ignored };
 }
 
 function inOut(model: Model): readonly Mapping[] {

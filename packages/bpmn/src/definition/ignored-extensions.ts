@@ -29,6 +29,7 @@ const ELEMENTS: Readonly<Record<string, ReadonlySet<string> | null>> = {
   taskDefinition: WORK,
   retry: WORK,
   failedJobRetryTimeCycle: WORK,
+  connector: HANDLER,
   ioMapping: words(`${ACTIVITIES} ${EVENTS}`),
   inputOutput: words(`${ACTIVITIES} ${EVENTS}`),
   calledElement: CALL,

@@ -98,12 +98,13 @@ function nodeOf(
   context: ReadContext,
   model: Model,
   { scope, incoming, outgoing }: Connections,
-  { properties }: Extensions,
+  { properties, ignored: parts, problems }: Extensions,
 ) {
   const id = model.id ?? "";
   const line = context.lineOf(id);
   const { listeners, ignored } = listenersOf(model);
-  for (const extension of ignored) context.ignored.push({ element: id, extension, line });
+  for (const text of problems) addProblem(context, model, text);
+  for (const extension of [...parts, ...ignored]) context.ignored.push({ element: id, extension, line });
   const node = { id, name: textIn(model, "name"), scope, incoming, outgoing, line, properties };
   return listeners.length === 0 ? node : { ...node, listeners };
 }
@@ -130,7 +131,7 @@ function eventOf(
   connections: Connections,
   type: EventElement["type"],
 ): EventElement {
-  const extensions = extensionsOf(model);
+  const extensions = thrownExtensions(model);
   const name = type === "boundaryEvent" ? "cancelActivity" : "isInterrupting";
   return {
     ...nodeOf(context, model, connections, extensions),
@@ -140,16 +141,21 @@ function eventOf(
     isInterrupting: (model as unknown as Record<string, unknown>)[name] !== false,
     attachedTo: idIn(model, "attachedToRef"),
     outputs: extensions.outputs,
-    handler: extensions.handler ?? thrownHandler(model),
+    handler: extensions.handler,
     ...(type === "startEvent" && formIn(context, model)),
   };
 }
 
-/** The handler that sends a thrown message may be named in the event definition. */
-function thrownHandler(event: Model): string | null {
+/** The extensions of an event. The handler or connector that sends a thrown message may be one of the event definition. */
+function thrownExtensions(event: Model): Extensions {
+  const own = extensionsOf(event);
   const definition = modelsIn(event, "eventDefinitions").find((each) => tagOf(each) === "messageEventDefinition");
   const isThrown = tagOf(event) === "endEvent" || tagOf(event) === "intermediateThrowEvent";
-  return definition === undefined || !isThrown ? null : extensionsOf(definition).handler;
+  if (definition === undefined || !isThrown || own.handler !== null) return own;
+  const { handler, outputs, properties, problems } = extensionsOf(definition);
+  if (handler === null) return own;
+  const all = { ...properties, ...own.properties };
+  return { ...own, handler, problems, properties: all, outputs: [...outputs, ...own.outputs] };
 }
 
 function taskOf(context: ReadContext, model: Model, connections: Connections, type: TaskType): TaskElement {

@@ -4,7 +4,7 @@ import { lookUp } from "./evaluation.ts";
 import { momentAt, negated, plusDuration } from "./temporal.ts";
 import { parseDuration, temporal } from "./temporal-text.ts";
 import { textOf } from "./text.ts";
-import { entryOf, type FeelValue, isContext, isKind, isList } from "./value.ts";
+import { contextOf, entryOf, type FeelValue, isContext, isKind, isList } from "./value.ts";
 
 /**
  * The functions and methods of JUEL that models may call: those that published models use and that need no Java object. The list
@@ -38,10 +38,18 @@ const hasVariable: JuelCall = {
   call: ([name], { scope }) => lookUp(scope, juelText(name ?? null)) !== undefined,
 };
 
+/** A context of keys, each followed by its value. */
+function mapOf(parts: readonly FeelValue[]): FeelValue {
+  const keys = parts.filter((_, index) => index % 2 === 0);
+  return contextOf(keys.map((key, index) => [juelText(key), parts[2 * index + 1] ?? null] as const));
+}
+
 export const JUEL_FUNCTIONS: ReadonlyMap<string, JuelCall> = new Map<string, JuelCall>([
   ["dateTime", { args: [0, 0], call: (_, { run }) => nowOf(run) }],
   ["now", { args: [0, 0], call: (_, { run }) => nowOf(run) }],
   ["concat", { args: [0, 100], call: (parts, { run }) => grown(parts.map(juelText).join(""), run) }],
+  ["list", { args: [0, 1000], call: (items) => [...items] }],
+  ["map", { args: [0, 1000], call: mapOf }],
   ["execution.getVariable", getVariable],
   ["execution.hasVariable", hasVariable],
   ["task.getVariable", getVariable],

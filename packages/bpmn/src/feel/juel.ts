@@ -71,6 +71,13 @@ export function juelTemplate(text: string): string | null {
   return `\${concat(${parts.join(", ")})}`;
 }
 
+/** The inside of the JUEL expression with the value of a text: a quoted text, or what is in its braces. */
+export function juelInside(text: string): string {
+  const trimmed = text.trim();
+  const whole = juelTemplate(trimmed) ?? trimmed;
+  return isJuel(whole) ? whole.slice(2, -1).trim() : quoted(trimmed);
+}
+
 function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, "\\$&")}'`;
 }

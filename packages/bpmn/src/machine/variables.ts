@@ -79,13 +79,17 @@ function evaluateOrIncident(state: WorkingState, expression: Expression, variabl
   }
 }
 
+/** The targets of mappings with their values. The source of a mapping sees the targets before it. */
 export function applyMappings(
   state: WorkingState,
   row: Row,
   mappings: readonly Mapping[],
   more: Variables | null,
 ): Variables {
-  return Object.fromEntries(
-    mappings.map(({ source, target }) => [target, evaluate(state, row, source, more) ?? null] as const),
-  );
+  const made: [string, unknown][] = [];
+  for (const { source, target } of mappings) {
+    const seen = made.length === 0 ? more : { ...more, ...Object.fromEntries(made) };
+    made.push([target, evaluate(state, row, source, seen) ?? null]);
+  }
+  return Object.fromEntries(made);
 }

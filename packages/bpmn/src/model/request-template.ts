@@ -5,15 +5,19 @@ import { type Expression, textOrComputed } from "./process.ts";
 type Properties = Readonly<Record<string, string>>;
 
 export const HEADER = "header.";
-const IN_URL = /\$\{([^{}]*)\}/g;
+const IN_URL = /[$#]\{([^{}]*)\}/g;
+const COMPUTED = /^\s*(?:=|[$#]\{)/;
 
-/** A URL as the HTTP client takes it, and the expressions of its parts. A URL that begins with `=` is one expression. */
+/**
+ * A URL as the HTTP client takes it, and the expressions of its parts. A URL that begins with an expression is one expression, whose
+ * parts are not encoded: the client does not accept a host with parts.
+ */
 export function urlTemplate(url: string): {
   readonly template: string | Expression;
   readonly parts: ReadonlyMap<string, Expression>;
 } {
   const parts = new Map<string, Expression>();
-  if (url.trim().startsWith("=")) return { template: textOrComputed(url), parts };
+  if (COMPUTED.test(url)) return { template: textOrComputed(url), parts };
   const template = url.replace(IN_URL, (whole, name: string) => {
     parts.set(name, textOrComputed(whole));
     return `{${name}}`;
@@ -50,6 +54,6 @@ export function requestExpressions(properties: Properties): readonly Expression[
   const found: Expression[] = [...parts.values()];
   if (typeof template !== "string") found.push(template);
   const headers = Object.entries(properties).flatMap(([name, value]) => (name.startsWith(HEADER) ? [value] : []));
-  resolved([headers, bodyOf(properties)], (expression) => found.push(expression));
+  resolved([properties.method, headers, bodyOf(properties)], (expression) => found.push(expression));
   return found;
 }
