@@ -371,6 +371,7 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
         ...coded(textIn(error, "errorCode") ?? error?.id ?? null),
         ...variableNames(definition, { codeVariable: "errorCodeVariable", messageVariable: "errorMessageVariable" }),
         ...(message !== null && { message: textOrComputed(message) }),
+        ...failuresOf(context, event, definition),
       };
     }
     case "escalationEventDefinition": {
@@ -408,6 +409,14 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
 function variableNames(definition: Model, attributes: Readonly<Record<string, string>>): Record<string, string> {
   const named = Object.entries(attributes).map(([part, name]) => [part, foreignAttribute(definition, name)] as const);
   return Object.fromEntries(named.filter((each): each is readonly [string, string] => (each[1] ?? "") !== ""));
+}
+
+/** Reads `catchFailures`, an extension of an error event or of its definition. */
+function failuresOf(context: ReadContext, event: Model, definition: Model): { readonly failures?: true } {
+  const value = extensionsOf(definition).properties.catchFailures ?? extensionsOf(event).properties.catchFailures;
+  if (value === undefined || value === "false") return {};
+  if (value !== "true") addProblem(context, event, `catchFailures is "${value}"; it must be true or false`);
+  return { failures: true };
 }
 
 /** The correlation key is an extension of the message, the event definition, the event or the task. */

@@ -19,6 +19,54 @@ const error = (ref = ""): string => `<errorEventDefinition ${ref === "" ? "" : `
 const escalation = (ref = ""): string => `<escalationEventDefinition ${ref === "" ? "" : `escalationRef="${ref}"`}/>`;
 const link = (name: string): string => `<linkEventDefinition name="${name}"/>`;
 
+describe("technical failures", () => {
+  const CATCHES = '<errorEventDefinition pawl:catchFailures="true"/>';
+  const fail = (one: MachineBench, location: string, reason: "failed" | "noHandler" | "call"): MachineBench =>
+    one.happens({ kind: "failed", location, message: "out of paper", reason });
+
+  test("an error boundary event catches a technical failure only if the model says so", async () => {
+    const model = (definition: string): Promise<MachineBench> =>
+      bench(
+        `<serviceTask id="a"/><userTask id="b"/><boundaryEvent id="x" attachedToRef="a">${definition}</boundaryEvent>`,
+        "s -> a\na -> e\nx -> b",
+      );
+    const plain = await model(error());
+    expect(fail(plain.start(), "a/work", "failed").active).toEqual(["a"]);
+    expect(plain.state.rows.find(({ element }) => element === "a")?.incident).toMatchObject({ kind: "failed" });
+    const one = await model(CATCHES);
+    expect(fail(one.start(), "a/work", "failed").active).toEqual(["b"]);
+    expect(one.variables).toEqual({ error: { element: "a", message: "out of paper" } });
+  });
+
+  test("a missing handler is an incident although an error boundary event catches failures", async () => {
+    const one = await bench(
+      `<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a">${CATCHES}</boundaryEvent>`,
+      "s -> a\na -> e\nx -> e",
+    );
+    expect(fail(one.start(), "a/work", "noHandler").active).toEqual(["a"]);
+  });
+
+  test("an event sub-process catches the failure of a called process, and of an instance of a loop", async () => {
+    const inside = `<subProcess id="h" triggeredByEvent="true"><startEvent id="hs">${CATCHES}</startEvent><userTask id="b"/>
+      ${flows("hs -> b")}</subProcess>`;
+    const called = await bench(`<callActivity id="a" calledElement="other"/>${inside}`, "s -> a\na -> e");
+    expect(fail(called.start(), "a/call", "call").active).toEqual(["b", "h"]);
+    const loop =
+      "<multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics>";
+    const many = await bench(`<serviceTask id="a">${loop}</serviceTask>${inside}`, "s -> a\na -> e");
+    const [first] = many.start().open("work");
+    expect(fail(many, first ?? "", "failed").active).toEqual(["b", "h"]);
+  });
+
+  test("a value of catchFailures other than true and false is a problem", async () => {
+    const model = bench(
+      '<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a" pawl:catchFailures="yes"><errorEventDefinition/></boundaryEvent>',
+      "s -> a\na -> e\nx -> e",
+    );
+    await expect(model).rejects.toThrow('catchFailures is "yes"; it must be true or false');
+  });
+});
+
 describe("flows", () => {
   test("several outgoing flows of a task split its token, and several incoming flows do not join", async () => {
     const one = await bench(

@@ -6,7 +6,7 @@ import type { Command, MachineEvent, Row } from "./state.ts";
 import { addRow, scopeRole } from "./state-rows.ts";
 import { resubscribe } from "./subscriptions.ts";
 import { isRecord, resultOf } from "./tasks.ts";
-import { throwError, throwEscalation } from "./throw-events.ts";
+import { throwError, throwEscalation, throwFailure } from "./throw-events.ts";
 import { handleOverdue } from "./user-task.ts";
 import {
   elementOf,
@@ -130,6 +130,8 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
   state.observer?.failed?.(row, { code: event.kind === "threw" ? event.code : null, message: event.message });
   const failed = command.kind === "listener" ? { listener: { index: command.index, listener: command.listener } } : {};
   if (event.kind === "failed") {
+    // A missing handler is a mistake of the deployment, which no model can correct.
+    if (event.reason !== "noHandler" && throwFailure(state, row, event.message)) return;
     raiseIncident(state, row, { kind: event.reason, message: event.message, retryFrom: "work", ...failed });
     return;
   }

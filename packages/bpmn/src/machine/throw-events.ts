@@ -6,7 +6,7 @@ import { computedText } from "./subscriptions.ts";
 import { IncidentError, ROOT, type WorkingState } from "./working-state.ts";
 
 interface Thrown {
-  readonly kind: "error" | "escalation";
+  readonly kind: "error" | "escalation" | "failure";
   readonly code: string | null;
   readonly message: string | null;
   readonly variables: Variables;
@@ -24,6 +24,16 @@ export function throwError(
   { code, message, variables }: Omit<Thrown, "kind">,
 ): boolean {
   const thrown: Thrown = { kind: "error", code, message, variables };
+  const catcher = findCatcher(state, from, thrown);
+  if (catcher === null) return false;
+  deliverTo(state, catcher, thrown, true);
+  return true;
+}
+
+/** Delivers a technical failure to the nearest error event that catches failures. False if there is none. */
+export function throwFailure(state: WorkingState, from: Row, message: string): boolean {
+  const variables = { error: { element: from.element, message } };
+  const thrown: Thrown = { kind: "failure", code: null, message, variables };
   const catcher = findCatcher(state, from, thrown);
   if (catcher === null) return false;
   deliverTo(state, catcher, thrown, true);
@@ -60,7 +70,7 @@ function deliverTo(state: WorkingState, { kind, row, event }: Catcher, thrown: T
 /** The variables of what is caught, with its code and message in the variables that the catching event names for them. */
 function caughtVariables({ triggers }: EventElement, { kind, code, message, variables }: Thrown): Variables {
   const named = triggers.flatMap((trigger): ReadonlyArray<readonly [string | undefined, unknown]> => {
-    if (trigger.kind !== kind) return [];
+    if (trigger.kind !== (kind === "failure" ? "error" : kind)) return [];
     const ofCode = [trigger.codeVariable, code] as const;
     return trigger.kind === "error" ? [ofCode, [trigger.messageVariable, message]] : [ofCode];
   });
@@ -125,12 +135,17 @@ function mostSpecific(
   events: readonly EventElement[],
   { kind, code }: Thrown,
 ): EventElement | null {
+  if (kind === "failure") return events.find(catchesFailures) ?? null;
   const catches = (event: EventElement, wanted: string | null): boolean =>
     event.triggers.some(
       (trigger) => trigger.kind === kind && "code" in trigger && caughtCode(state, row, trigger) === wanted,
     );
   const exact = code === null ? undefined : events.find((event) => catches(event, code));
   return exact ?? events.find((event) => catches(event, null)) ?? null;
+}
+
+function catchesFailures({ triggers }: EventElement): boolean {
+  return triggers.some((trigger) => trigger.kind === "error" && trigger.failures === true);
 }
 
 type Coded = Extract<EventTrigger, { kind: "error" | "escalation" }>;

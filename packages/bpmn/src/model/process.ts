@@ -17,7 +17,10 @@ export type EventTrigger =
   | { readonly kind: "message"; readonly name: string; readonly computed?: Expression; readonly key: Expression | null }
   | { readonly kind: "signal"; readonly name: Expression }
   | { readonly kind: "timer"; readonly timer: "date" | "duration" | "cycle"; readonly value: Expression }
-  /** A null code matches every error. An event that catches it assigns the code and the message to these variables. */
+  /**
+   * A null code matches every error. An event that catches it assigns the code and the message to these variables. `failures`: it also
+   * catches a handler or a called process that failed finally.
+   */
   | {
       readonly kind: "error";
       readonly code: string | null;
@@ -26,6 +29,7 @@ export type EventTrigger =
       readonly messageVariable?: string;
       /** The message of a thrown error. */
       readonly message?: Expression;
+      readonly failures?: true;
     }
   | {
       readonly kind: "escalation";
