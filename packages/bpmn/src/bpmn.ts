@@ -16,6 +16,7 @@ import {
   type SendOutcome,
 } from "pawl";
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
+import { NODE_TYPES } from "./definition/graph-elements.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
 import type { Deployment, DeploymentState, DeploymentView } from "./deployment/deployments.ts";
@@ -42,7 +43,7 @@ import {
 } from "./operations/migrate-runs.ts";
 import { ProcessOperations } from "./operations/process-operations.ts";
 import { type ProcessView, viewOf } from "./operations/process-view.ts";
-import type { Handlers, TypeHandlers } from "./program/handlers.ts";
+import type { Handlers, NodeTypes, TypeHandlers } from "./program/handlers.ts";
 import { SIGNAL_TTL } from "./program/outgoing-messages.ts";
 import {
   businessKeyTag,
@@ -60,6 +61,8 @@ export interface BpmnOptions {
   readonly handlers?: Handlers;
   /** Handlers for all tasks of a type that have no handler by name. */
   readonly tasks?: TypeHandlers;
+  /** Handlers of the node types that JSON graphs may use besides those of BPMN, such as `slack`. */
+  readonly nodeTypes?: NodeTypes;
   /** Evaluates expressions. Must be pure. Default: FEEL. */
   readonly evaluate?: Evaluate;
   /** Retry policy of handlers, unless the model sets one. Default: 3 attempts, exponential backoff from 1 s to 1 min. */
@@ -111,6 +114,7 @@ const BPMN_OPTIONS = optionTable<BpmnOptions>("createBpmn", {
   engine: kinds.required(kinds.withMethods("an engine", ...ENGINE_METHODS)),
   handlers: kinds.map(kinds.callback),
   tasks: kinds.map(kinds.callback),
+  nodeTypes: kinds.map(kinds.callback),
   evaluate: kinds.callback,
   retry: kinds.options(
     optionTable<Partial<RetrySetting>>("retry", {
@@ -163,6 +167,13 @@ const RUN_IDS = kinds.list(kinds.runId);
 
 const TTL = "1 hour";
 
+/** A node type of BPMN cannot have another meaning. */
+function checkNodeTypes(nodeTypes: NodeTypes): void {
+  const taken = Object.keys(nodeTypes).find((type) => NODE_TYPES.includes(type));
+  if (taken === undefined) return;
+  throw new PawlError("OPTION_INVALID", `nodeTypes: ${taken} is a node type of BPMN; choose another name`);
+}
+
 /** Loads the deployed processes from the engine's store and registers their workflows with the engine. */
 export async function createBpmn(options: BpmnOptions): Promise<Bpmn> {
   const bpmn = new Bpmn(options);
@@ -183,12 +194,20 @@ export class Bpmn {
   /** Use `createBpmn`. */
   constructor(given: BpmnOptions) {
     const options = readOptions(BPMN_OPTIONS, given);
-    const { engine, handlers = {}, tasks = {}, evaluate = evaluateExpression, snapshotEvery = 100 } = options;
+    const {
+      engine,
+      handlers = {},
+      tasks = {},
+      nodeTypes = {},
+      evaluate = evaluateExpression,
+      snapshotEvery = 100,
+    } = options;
     const retry = { ...RETRY_DEFAULT, ...options.retry };
     this.#engine = engine;
     this.#evaluate = evaluate;
     const flaw = evaluate === evaluateExpression ? flawOf : () => null;
-    const parts = { table: { handlers, tasks }, retry, evaluate, snapshotEvery, flawOf: flaw };
+    checkNodeTypes(nodeTypes);
+    const parts = { table: { handlers, tasks, nodeTypes }, retry, evaluate, snapshotEvery, flawOf: flaw };
     this.operate = new ProcessOperations(engine, (runId) => this.view(runId));
     this.tasks = humanTasks({
       engine,

@@ -109,7 +109,7 @@ export {
 } from "./operations/process-operations.ts";
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./operations/process-view.ts";
 export type { IncomingFlow, WaitingJoin } from "./operations/waiting-joins.ts";
-export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
+export type { Handlers, Job, NodeTypes, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export { OVERDUE_TOPIC, type OverdueTask } from "./program/topics.ts";
 export {
   type ScriptEngine,

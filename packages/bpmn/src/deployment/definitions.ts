@@ -3,7 +3,7 @@ import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflo
 import { checkExpressions, type FlawOf } from "../definition/check-expressions.ts";
 import { type IgnoredExtension, type InspectedModel, modelInvalid, type Problem } from "../definition/problem.ts";
 import { inspectBpmn } from "../definition/read-bpmn.ts";
-import { type Graph, inspectGraph } from "../definition/read-graph.ts";
+import { type Graph, inspectGraph, withNodeTypes } from "../definition/read-graph.ts";
 import type { Variables } from "../machine/state.ts";
 import type { Process } from "../model/process.ts";
 import type { Called } from "../program/call-activities.ts";
@@ -107,7 +107,10 @@ export class Definitions {
     source: string | Uint8Array | Graph,
     { state = "published", strict = false }: DeployOptions,
   ): Promise<readonly Deployed[]> {
-    const { processes, problems, warnings, ignored, stored } = await readSource(source);
+    const { processes, problems, warnings, ignored, stored } = await readSource(
+      source,
+      Object.keys(this.#parts.table.nodeTypes),
+    );
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
     for (const process of runnable) {
       checkExpressions(process, this.#parts.flawOf, problems);
@@ -254,11 +257,14 @@ export class Definitions {
   }
 }
 
-async function readSource(source: string | Uint8Array | Graph): Promise<InspectedModel & { readonly stored: Source }> {
+async function readSource(
+  source: string | Uint8Array | Graph,
+  nodeTypes: readonly string[],
+): Promise<InspectedModel & { readonly stored: Source }> {
   // A document is stored as decoded text: the encoding that it declares is not read again.
   const stored: Source = isDocument(source)
     ? { kind: "bpmn", text: decodeXml(source, XML_LIMITS.charsMax) }
-    : { kind: "graph", text: graphText(source) };
+    : { kind: "graph", text: graphText(withNodeTypes(source, nodeTypes)) };
   return { ...(await inspectSource(stored)), stored };
 }
 

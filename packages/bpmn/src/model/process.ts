@@ -247,6 +247,9 @@ export interface Process {
   readonly scopes: ReadonlyMap<string, ScopeGraph>;
 }
 
+/** The property with the type of a node whose type an application has added. */
+export const NODE_TYPE = "nodeType";
+
 export function isActivity(element: Element): element is ActivityElement {
   return "loop" in element;
 }

@@ -131,3 +131,10 @@ function plus(at: number, { months, ms }: Duration): number {
   date.setUTCDate(Math.min(day, last));
   return date.getTime() + ms;
 }
+
+/** The time limit of a task: milliseconds, or an ISO 8601 duration without months. Null if the text is neither. */
+export function taskTimeoutMs(text: string): number | null {
+  const timer = parseTimer("duration", text);
+  const ms = timer?.kind === "duration" && timer.duration.months === 0 ? timer.duration.ms : Number(text);
+  return Number.isSafeInteger(ms) && ms > 0 ? ms : null;
+}

@@ -1,5 +1,5 @@
 import { CriticalError } from "pawl";
-import type { Element, Listener, TaskType } from "../model/process.ts";
+import { type Element, type Listener, NODE_TYPE, type TaskType } from "../model/process.ts";
 
 /** The argument of a task handler. */
 export interface Job {
@@ -30,14 +30,24 @@ export type Handlers = Readonly<Record<string, TaskHandler>>;
 /** Handlers for all tasks of a type that have no handler by name. */
 export type TypeHandlers = { readonly [Type in TaskType | "throwEvent"]?: TaskHandler };
 
+/** Handlers of the node types that an application adds, by the type in a JSON graph or by the property `nodeType` of a service task. */
+export type NodeTypes = Readonly<Record<string, TaskHandler>>;
+
 export interface HandlerTable {
   readonly handlers: Handlers;
   readonly tasks: TypeHandlers;
+  readonly nodeTypes: NodeTypes;
 }
 
 /** Returns the handler of an element. A missing handler is an error that is not retried. */
-export function handlerOf({ handlers, tasks }: HandlerTable, element: Element): TaskHandler {
+export function handlerOf({ handlers, tasks, nodeTypes }: HandlerTable, element: Element): TaskHandler {
   const named = "handler" in element ? element.handler : null;
+  const type = element.properties[NODE_TYPE];
+  if (type !== undefined && named === null) {
+    const found = Object.hasOwn(nodeTypes, type) ? nodeTypes[type] : undefined;
+    if (found !== undefined) return found;
+    throw new NoHandlerError(`${element.id} is a node of type ${type}, which is not among the nodeTypes; register it`);
+  }
   for (const name of [named, element.id]) {
     const found = name !== null && Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (found !== undefined) return found;

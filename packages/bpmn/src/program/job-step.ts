@@ -4,6 +4,7 @@ import type { Command, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
 import type { WorkingState } from "../machine/working-state.ts";
 import type { Listener, Process, RetrySetting } from "../model/process.ts";
+import { taskTimeoutMs } from "../model/timer.ts";
 import { type HandlerTable, handlerOf, listenerHandlerOf } from "./handlers.ts";
 
 interface JobParts {
@@ -30,15 +31,14 @@ export function issueJobStep(
   const element = parts.process.elements.get(id);
   const listener = command.kind === "listener" ? command.listener : null;
   const own = listener ?? (element !== undefined && "retry" in element ? element : null);
-  const setting = own?.retry ?? parts.retry;
-  host.issue(
-    stepCommand(host, {
-      location: command.location,
-      body: (info) => executeJob({ runId: host.runId, id, listener }, parts, jobVariables(state, command.row), info),
-      retry: policyOf(setting),
-      settle,
-    }),
-  );
+  const step = stepCommand(host, {
+    location: command.location,
+    body: (info) => executeJob({ runId: host.runId, id, listener }, parts, jobVariables(state, command.row), info),
+    retry: policyOf(own?.retry ?? parts.retry),
+    settle,
+  });
+  const timeoutMs = listener === null ? taskTimeoutMs(element?.properties.timeout ?? "") : null;
+  host.issue({ ...step, timeoutMs, retryOnTimeout: true });
 }
 
 /** Builds a durable step without a timeout, with the default idempotency key. */
