@@ -1,5 +1,6 @@
 export { type AtOption, Bpmn, type BpmnOptions, createBpmn, type FindQuery, type PublishOptions } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
+export { bpmnToGraphs, type ConvertGraphOptions, graphToBpmn } from "./definition/convert-graph.ts";
 export { rewriteBpmn } from "./definition/moddle.ts";
 export { type IgnoredExtension, type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";

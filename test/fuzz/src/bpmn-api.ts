@@ -131,6 +131,7 @@ export const BPMN_API: readonly ApiGroup[] = [
         options(
           {
             handlers: options({ a: callback }),
+            nodeTypes: options({ slack: callback }),
             tasks: options({ serviceTask: callback }),
             evaluate: callback,
             retry: options({
@@ -150,6 +151,8 @@ export const BPMN_API: readonly ApiGroup[] = [
       humanTasks: call(options({ now: ref("now"), newId: ref("new id") }, { engine: ref("engine", "client") })),
       readBpmn: call(xml),
       rewriteBpmn: call(xml),
+      bpmnToGraphs: call(xml),
+      graphToBpmn: call(ref("graph"), options({ nodeTypes: listOf(data("slack")) })),
       readXml: call(xml, options({ charsMax: data(100_000) })),
       problemsOf: call(anything),
       readDecisions: call(dmn),

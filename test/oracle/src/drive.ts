@@ -33,9 +33,17 @@ const ENVIRONMENT: Environment = { evaluate: evaluateExpression, isCalled: false
 const START_AT = 1_000_000;
 const STEPS_MAX = 60;
 
-/** Executes one process on the machine and in the oracle, and compares them after each event. */
-export async function drive(scope: Scope, machine: Machine, seed: number): Promise<Driven> {
-  const [process] = await readBpmn(documentOf(scope));
+/**
+ * Executes one process on the machine and in the oracle, and compares them after each event. The machine executes what `converted`
+ * makes of the document.
+ */
+export async function drive(
+  scope: Scope,
+  machine: Machine,
+  seed: number,
+  converted: (document: string) => Promise<string> = async (document) => document,
+): Promise<Driven> {
+  const [process] = await readBpmn(await converted(documentOf(scope)));
   if (process === undefined) throw new Error("the document contains no process");
   const trace: string[] = [];
   try {

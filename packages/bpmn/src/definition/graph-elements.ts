@@ -69,7 +69,12 @@ const OF_ACTIVITIES = [
   ...["inputs", "outputs", "dataOutputs", "multiInstance", "loop", "startQuantity", "completionQuantity"],
   ...["errorBoundary", "compensatedBy", "isForCompensation"],
 ];
-const OF_TASKS = ["handler", "script", "scriptFormat", "ruleId", "resultVariable", "serviceConfig", "retry"];
+const OF_TASKS = ["handler", "ruleId", "resultVariable", "serviceConfig", "retry"];
+const OF_ONE_TYPE: ReadonlyMap<string, readonly string[]> = new Map([
+  ["scriptTask", ["script", "scriptFormat"]],
+  ["sendTask", ["message"]],
+  ["receiveTask", ["message", "instantiate"]],
+]);
 const OF_CALLS = ["calledElement", "version", "waits"];
 const OF_SUB_PROCESSES = ["variables", "sequential", "completion", "cancelsRemaining", "active"];
 
@@ -83,8 +88,7 @@ function ownFieldsOf(type: string): readonly string[] {
   if (Object.hasOwn(GATEWAYS, type)) return OF_GATEWAYS;
   if (Object.hasOwn(CALLS, type)) return [...OF_ACTIVITIES, ...OF_CALLS];
   if (isSubProcessType(type)) return [...OF_ACTIVITIES, ...OF_SUB_PROCESSES];
-  const ofMessage = type === "sendTask" ? ["message"] : type === "receiveTask" ? ["message", "instantiate"] : [];
-  return [...OF_ACTIVITIES, ...OF_TASKS, ...ofMessage];
+  return [...OF_ACTIVITIES, ...OF_TASKS, ...(OF_ONE_TYPE.get(type) ?? [])];
 }
 
 /** The connections of a node to others. */
@@ -209,8 +213,9 @@ function multiOf(data: GraphData, many: GraphData): MultiInstance {
 }
 
 function taskOf(type: TaskType, raw: Data, data: GraphData): Omit<TaskElement, Exclude<keyof ActivityElement, "type">> {
-  const script = isData(raw.script) ? data.object("script", ["code", "resultVariable", "timeout"]) : null;
-  const code = script === null ? data.text("script") : script.text("code");
+  const isScript = type === "scriptTask";
+  const script = isScript && isData(raw.script) ? data.object("script", ["code", "resultVariable", "timeout"]) : null;
+  const code = script === null ? (isScript ? data.text("script") : null) : script.text("code");
   const isMessage = type === "sendTask" || type === "receiveTask";
   const service = isData(raw.serviceConfig) ? raw.serviceConfig.responseVariable : undefined;
   const ofService = typeof service === "string" && service !== "" ? service : null;
@@ -282,7 +287,10 @@ function propertiesOf(type: string, raw: Data, data: GraphData): Readonly<Record
   const own = Object.entries(raw).filter(([name]) => !fields.has(name));
   const named = isData(raw.properties) ? Object.entries(raw.properties) : [];
   if (data.has("properties") && !isData(raw.properties)) data.report("properties", "must be an object");
-  const ofScript = isData(raw.script) && raw.script.timeout !== undefined ? [["timeout", raw.script.timeout]] : [];
+  const ofScript =
+    type === "scriptTask" && isData(raw.script) && raw.script.timeout !== undefined
+      ? [["timeout", raw.script.timeout]]
+      : [];
   const all = [...ofScript, ...requestOf(raw.serviceConfig), ...own, ...named] as readonly (readonly [
     string,
     unknown,
