@@ -27,11 +27,17 @@ import {
   type StartProcessOptions,
   startRequest,
 } from "./deployment/start-process.ts";
+import {
+  PROCESS_EVENT_NAMES,
+  type ProcessEventKind,
+  type ProcessEventOf,
+  ProcessEvents,
+} from "./events/process-events.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import { historyOf, type ProcessHistory } from "./history/process-history.ts";
 import { recordsUpTo } from "./history/records-up-to.ts";
 import { FORMS, type Forms } from "./human/forms.ts";
-import { type HumanTasks, humanTasks } from "./human/human-tasks.ts";
+import { type HumanTasks, observedTasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
 import type { Process, RetrySetting } from "./model/process.ts";
 import { explainProcess, type ProcessExplanation } from "./operations/explain-process.ts";
@@ -163,6 +169,7 @@ const PUBLISH_OPTIONS = optionTable<PublishOptions>("publish", {
 const SIGNAL_OPTIONS = optionTable<{ readonly id?: string }>("signal", { id: kinds.name });
 const VERSION = kinds.integer(1);
 const VARIABLES = kinds.optional(kinds.variables);
+const EVENT_KIND = kinds.required(kinds.oneOf(...PROCESS_EVENT_NAMES));
 const RUN_IDS = kinds.list(kinds.runId);
 
 const TTL = "1 hour";
@@ -190,6 +197,7 @@ export class Bpmn {
   readonly #engine: Engine;
   readonly #definitions: Definitions;
   readonly #evaluate: Evaluate;
+  readonly #events: ProcessEvents;
 
   /** Use `createBpmn`. */
   constructor(given: BpmnOptions) {
@@ -207,18 +215,30 @@ export class Bpmn {
     this.#evaluate = evaluate;
     const flaw = evaluate === evaluateExpression ? flawOf : () => null;
     checkNodeTypes(nodeTypes);
-    const parts = { table: { handlers, tasks, nodeTypes }, retry, evaluate, snapshotEvery, flawOf: flaw };
     this.operate = new ProcessOperations(engine, (runId) => this.view(runId));
-    this.tasks = humanTasks({
+    this.#events = new ProcessEvents(engine);
+    const ofTasks = {
       engine,
       ...(options.forms && { forms: options.forms }),
       ...(options.now && { now: options.now }),
-    });
+    };
+    this.tasks = observedTasks(ofTasks, (task, action) => this.#events.onTaskAction(task, action));
+    const table = { handlers, tasks, nodeTypes };
+    const parts = { table, retry, evaluate, snapshotEvery, flawOf: flaw, events: this.#events };
     this.#definitions = new Definitions(engine, parts, options.workflows ?? []);
   }
 
   async open(): Promise<void> {
     await this.#definitions.open();
+  }
+
+  /**
+   * Calls `listener` for each event of a kind, in runs that this engine executes and for tasks that `tasks` changes. Returns a function
+   * that ends it. A listener only observes: the journal is the truth, and a crash may repeat or lose an event.
+   */
+  on<Kind extends ProcessEventKind>(kind: Kind, listener: (event: ProcessEventOf<Kind>) => void): () => void {
+    readArgument(EVENT_KIND, kind, "kind");
+    return this.#events.on(kind, readArgument(kinds.required(kinds.callback), listener, "listener"));
   }
 
   /**

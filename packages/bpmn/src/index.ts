@@ -16,6 +16,7 @@ export type { StartProcessOptions } from "./deployment/start-process.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/decision-model.ts";
 export { type DecisionSource, inspectDecisions, readDecisions } from "./dmn/read-decisions.ts";
+export type { ProcessEvent, ProcessEventKind, ProcessEventOf } from "./events/process-events.ts";
 export { type Evaluate, evaluateExpression } from "./expressions.ts";
 export type { FeelBudget, FeelWorld } from "./feel/evaluation.ts";
 export { checkFeel, evaluateFeel, type FeelOptions, type FeelResult, testFeel } from "./feel/feel.ts";

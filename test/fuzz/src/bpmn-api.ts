@@ -66,6 +66,7 @@ export const BPMN_API: readonly ApiGroup[] = [
       explain: call(run),
       view: call(run, options({ at: count })),
       history: call(run, options({ at: count })),
+      on: call(data("node.started", "task.created"), callback),
     },
   },
   {

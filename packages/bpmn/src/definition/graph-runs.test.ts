@@ -96,6 +96,8 @@ test("a handler that exceeds the timeout of its node is aborted and retried, and
     rescued: { element: "slow", message: expect.stringContaining("exceeded its timeout") },
   });
   expect(aborted).toBe(2);
+  const { elements } = await bpmn.history(run.id);
+  expect(elements.find(({ element }) => element === "slow")?.status).toBe("failed");
 });
 
 test("a timeout that is no duration, or of a node without a handler, is a problem of the graph", async () => {

@@ -42,7 +42,7 @@ export class NodeHistory {
   at = 0;
   seq = 0;
   readonly #byLocation = new Map<string, TrackedNode>();
-  /** Activations whose handler threw a BPMN error in the current event. */
+  /** Activations that failed in the current event. */
   readonly #threw = new Set<number>();
 
   entered({ id: row, element, location, parent, instance }: Row, token: number | null): void {
@@ -95,7 +95,7 @@ export class NodeHistory {
 
   failed(row: Row, { code, message }: { readonly code: string | null; readonly message: string }): void {
     this.#erred(this.all.get(row.id), { code, message, at: this.at });
-    if (code !== null) this.#threw.add(row.id);
+    this.#threw.add(row.id);
   }
 
   raised({ id, incident }: Row): void {

@@ -107,9 +107,17 @@ interface Change {
  * ```
  */
 export function humanTasks(options: TaskOptions): HumanTasks {
+  return observedTasks(options);
+}
+
+/** Like `humanTasks`. `onAction` is called after each change of a task. */
+export function observedTasks(
+  options: TaskOptions,
+  onAction?: (task: HumanTask, action: TaskAction) => void,
+): HumanTasks {
   const { engine, forms = {}, now = systemNow, newId = freshId } = readOptions(TASK_OPTIONS, options);
   checkForms(forms);
-  return new HumanTasks({ engine, forms, now, newId });
+  return new HumanTasks({ engine, forms, now, newId }, onAction);
 }
 
 /**
@@ -122,9 +130,14 @@ export class HumanTasks {
   readonly #forms: Forms;
   readonly #now: () => number;
   readonly #newId: () => string;
+  readonly #onAction: (task: HumanTask, action: TaskAction) => void;
 
   /** Use `humanTasks`, or `tasks` of `createBpmn`. */
-  constructor({ engine, forms = {}, now, newId }: Required<Omit<TaskOptions, "forms">> & Pick<TaskOptions, "forms">) {
+  constructor(
+    { engine, forms = {}, now, newId }: Required<Omit<TaskOptions, "forms">> & Pick<TaskOptions, "forms">,
+    onAction: (task: HumanTask, action: TaskAction) => void = () => undefined,
+  ) {
+    this.#onAction = onAction;
     this.#engine = engine;
     this.#forms = forms;
     this.#now = now;
@@ -152,7 +165,9 @@ export class HumanTasks {
     const body = checkNewTask(task, { at: this.#now(), id: task.id ?? this.#newId() });
     const outcome = await this.#engine.documents.revise(null, documentOf(body, "open", null));
     if (outcome.kind !== "done") throw taskError(body.id, "already exists", "TASK_STATE");
-    return taskOf(await this.#read(body.id));
+    const made = taskOf(await this.#read(body.id));
+    for (const action of body.history) this.#onAction(made, action);
+    return made;
   }
 
   /** Assigns a task, even if another user has it. Null removes the assignee. */
@@ -262,7 +277,11 @@ export class HumanTasks {
       const history = [...task.history, { ...action, id: actionId, at: this.#now() }];
       const next: TaskDocument = { ...seen.value, ...changes, history };
       const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), sends);
-      if (outcome.kind === "done") return taskOf({ id, value: next, unreadable: null, attributes: { d: state } });
+      if (outcome.kind === "done") {
+        const changed = taskOf({ id, value: next, unreadable: null, attributes: { d: state } });
+        for (const each of history.slice(-1)) this.#onAction(changed, each);
+        return changed;
+      }
       if (outcome.kind === "ended") await this.#close(seen, outcome.status);
     }
     throw taskError(id, "kept changing; try again", "TASK_STATE");

@@ -61,6 +61,7 @@ function skip(state: WorkingState, row: Row, variables: Readonly<Record<string, 
   const element = elementOf(state, row);
   if (element === null) return;
   state.observer?.skipped?.(row);
+  if (row.incident !== null) state.observer?.resolved?.(row);
   row.incident = null;
   row.result = variables;
   const from = element.listeners?.length ?? 0;

@@ -27,6 +27,11 @@ export class OperatorInbox {
     return this.#count;
   }
 
+  /** The location of the newest message. */
+  get location(): string {
+    return `~act#${this.#count}`;
+  }
+
   open(count = 0): void {
     this.#count = count;
     this.#host.issue({

@@ -7,6 +7,8 @@ import {
   type RecordKind,
   type StoredDocument,
 } from "pawl";
+import type { ProcessEvents } from "../events/process-events.ts";
+import { RunEvents } from "../events/run-events.ts";
 import { applyEvent } from "../machine/advance.ts";
 import type { Command, Ending, MachineEvent, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
@@ -31,6 +33,8 @@ export interface ProgramParts {
   resolve(called: string, version: number | null): Promise<Called> | Called;
   /** Number of records between snapshots. */
   readonly snapshotEvery: number;
+  /** The listeners to what happens in runs. */
+  readonly events?: ProcessEvents;
 }
 
 const ELEMENT_LEFT = new Error("the element was interrupted");
@@ -52,6 +56,7 @@ class ProcessProgram {
   #state: WorkingState;
   #records = 0;
   #businessKey: string | null = null;
+  #events: RunEvents | null = null;
 
   constructor(parts: ProgramParts, host: ProgramHost) {
     this.#parts = parts;
@@ -77,7 +82,7 @@ class ProcessProgram {
     }
     if (snapshot === null) {
       this.#inbox.open();
-      this.#apply({ kind: "started", at: this.#host.now(), ...input });
+      this.#apply({ kind: "started", at: this.#host.now(), ...input }, null);
       return;
     }
     const stored = snapshot.state as ProcessSnapshot;
@@ -95,8 +100,9 @@ class ProcessProgram {
     for (const command of [...this.#state.commands.values()]) this.#issue(command);
   }
 
-  #apply(event: MachineEvent): void {
-    const { commands, cancelled } = applyEvent(this.#state, event);
+  /** `location` is that of the record that caused the event. Null for the start of the run. */
+  #apply(event: MachineEvent, location: string | null): void {
+    const { commands, cancelled } = this.#observed(location, () => applyEvent(this.#state, event));
     for (const { element, incident } of this.#state.raised)
       if (incident !== null) this.#host.incident({ element, reason: incident.kind, message: incident.message });
     for (const location of cancelled) {
@@ -110,6 +116,30 @@ class ProcessProgram {
     }
     this.#tasks.closeAll();
     finish(this.#host, this.#state.ending);
+  }
+
+  /** Emits what `advance` does to the run, if anybody listens and the run has not passed this point before. */
+  #observed<Result>(location: string | null, advance: () => Result): Result {
+    const { events } = this.#parts;
+    if (events?.isActive !== true || this.#host.ahead.hasHistory) return advance();
+    const { runId, run, live } = this.#host;
+    this.#events ??= new RunEvents(
+      {
+        runId,
+        version: run.version,
+        hasListener: (kind) => events.hasListener(kind),
+        taskId: (task) => this.#tasks.idOf(task),
+      },
+      this.#state,
+    );
+    this.#events.observe(this.#state);
+    const result = advance();
+    if (this.#state.ending !== null) this.#events.ended();
+    const found = this.#events.take();
+    // A replayed record is durable.
+    if (location === null || !live) events.emit(found);
+    else events.emitAfter(runId, location, found);
+    return result;
   }
 
   /**
@@ -160,7 +190,7 @@ class ProcessProgram {
   }
 
   #onSent(location: string): void {
-    this.#apply({ kind: "sent", at: this.#host.now(), location });
+    this.#apply({ kind: "sent", at: this.#host.now(), location }, location);
   }
 
   /** A completion of a cancelled command is ignored. */
@@ -168,18 +198,19 @@ class ProcessProgram {
     const command = this.#state.commands.get(location);
     if (command === undefined) return;
     this.#tasks.close(location, "completed");
-    this.#apply(eventOf({ runId: this.#host.runId, at: this.#host.now() }, command, completion));
+    this.#apply(eventOf({ runId: this.#host.runId, at: this.#host.now() }, command, completion), location);
   }
 
   #onInboxMessage(message: InboxMessage): void {
     const at = this.#host.now();
+    const received = this.#inbox.location;
     if (message.kind === "action") {
-      this.#apply({ ...message.action, at });
+      this.#apply({ ...message.action, at }, received);
       return;
     }
     const location = this.#calls.callStartedAt(message.location);
     if (location !== null)
-      this.#apply({ kind: "escalated", at, location, code: message.code, variables: message.variables });
+      this.#apply({ kind: "escalated", at, location, code: message.code, variables: message.variables }, received);
   }
 }
 
