@@ -83,7 +83,7 @@ export type {
 } from "./model/transition.ts";
 export type { EngineTx, MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
-export type { ActOptions, PauseOptions, RewindOptions, Rewound } from "./operator/action.ts";
+export type { ActOptions, PauseOptions, ReceivedEntry, RewindOptions, Rewound } from "./operator/action.ts";
 export {
   type CheckProgress,
   type CheckReplayOptions,

@@ -191,6 +191,34 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual([1, 4, 5, "other"]);
   });
 
+  it("a function selects the received messages and events that a rewind returns to the inbox", async () => {
+    const cluster = await create(onTestFinished);
+    const reads = workflow("reads", async (ctx) => {
+      const first = (await ctx.listen("a")).value;
+      const second = (await ctx.listen("b")).value;
+      const third = (await ctx.awaitEvent("news")).value;
+      await ctx.listen("end");
+      return [first, second, third];
+    });
+    const engine = await cluster.engine({ workflows: [reads] });
+    const run = await engine.start(reads, undefined);
+    await run.send("a", 1);
+    await run.send("b", 2);
+    await engine.emit("news", 3);
+    await cluster.world.settle();
+    const seen: string[] = [];
+    const messages = ({ kind, name }: { readonly kind: string; readonly name: string }): boolean => {
+      seen.push(`${kind} ${name}`);
+      return name !== "b";
+    };
+    expect(await run.rewind(0, { messages })).toMatchObject({ records: 3, messages: 2 });
+    expect(seen).toEqual(["message a", "message b", "event news"]);
+    await run.send("b", "other");
+    await run.send("end", null);
+    expect(await cluster.result(run)).toEqual([1, "other", 3]);
+    await expect(run.rewind(0, { messages: 5 as never })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
   it("record times never decrease, even if the clock goes back between two rewinds", async () => {
     const cluster = await create(onTestFinished);
     const { three } = threeSteps();

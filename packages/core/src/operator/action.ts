@@ -25,11 +25,18 @@ export interface ActOptions {
 /** The kinds of these options, for each table that has them. */
 export const ACT_KINDS = { id: kinds.name, by: kinds.text, why: kinds.text } as const satisfies OptionKinds<ActOptions>;
 
+/** A message or event that a run has received. */
+export interface ReceivedEntry {
+  readonly kind: "message" | "event";
+  /** The name of the message, or the topic of the event. */
+  readonly name: string;
+}
+
 export interface RewindOptions extends ActOptions {
   /** Whether children started by dropped records are cancelled or keep running. Default `cancel`. */
   readonly children?: "cancel" | "detach";
-  /** Whether messages and events received by dropped records return to the inbox. Default `redeliver`. */
-  readonly messages?: "redeliver" | "drop";
+  /** Whether messages and events received by dropped records return to the inbox; a function selects them. Default `redeliver`. */
+  readonly messages?: "redeliver" | "drop" | ((received: ReceivedEntry) => boolean);
 }
 
 /** The result of a rewind or retry. */

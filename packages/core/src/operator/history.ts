@@ -1,6 +1,7 @@
 import type { RunHandle } from "../engine/run-handle.ts";
 import { runNotFound } from "../engine/runs.ts";
 import { PawlError } from "../model/errors.ts";
+import type { InboxEntry } from "../model/inbox.ts";
 import { checkTarget, endedGenerationOf } from "../model/names.ts";
 import type { OperatorActionKind } from "../model/operator-action.ts";
 import { kinds, optionTable, readArgument, readOptions } from "../model/option-check.ts";
@@ -53,8 +54,14 @@ const HOLD_MS = 2_000;
 const REWIND_OPTIONS = optionTable<RewindOptions>("the call", {
   ...ACT_KINDS,
   children: kinds.oneOf("cancel", "detach"),
-  messages: kinds.oneOf("redeliver", "drop"),
+  messages: kinds.either(kinds.oneOf("redeliver", "drop"), kinds.callback),
 });
+
+/** Whether a message or event that a dropped record received returns to the inbox. */
+function isKept({ messages = "redeliver" }: RewindOptions, { kind, name }: Pick<InboxEntry, "kind" | "name">): boolean {
+  if (typeof messages === "string") return messages === "redeliver";
+  return messages({ kind: kind === "event" ? "event" : "message", name });
+}
 
 /** A place in a journal: a location, or a seq. */
 const AT = kinds.either(kinds.text, kinds.integer(0));
@@ -201,7 +208,7 @@ export class History {
     const { codec, config, worker } = this.#parts;
     const now = config.store.now();
     const children = startedIn(cut.dropped);
-    const messages = options.messages === "drop" ? [] : messagesIn(codec, cut.dropped);
+    const messages = messagesIn(codec, cut.dropped).filter(({ kind, name }) => isKept(options, { kind, name }));
     const { ends, open } = await endsOf(kind, worker.reader, awaitedChildren(cut.kept));
     // The end of a child that is being cancelled with the run would fail it again.
     for (const child of isTerminal(run.status) ? open : [])
