@@ -81,6 +81,8 @@ export interface BpmnOptions {
   readonly now?: () => number;
   /** Number of records between snapshots of a run. Default 100. */
   readonly snapshotEvery?: number;
+  /** Whether there is also a snapshot whenever tokens join at a gateway. Costs a write of the whole state each time. Default false. */
+  readonly snapshotAtJoins?: boolean;
 }
 
 export interface FindQuery {
@@ -142,6 +144,7 @@ const BPMN_OPTIONS = optionTable<BpmnOptions>("createBpmn", {
   forms: FORMS,
   now: kinds.callback,
   snapshotEvery: kinds.integer(1),
+  snapshotAtJoins: kinds.flag,
 });
 const DEPLOY_OPTIONS = optionTable<DeployOptions>("deploy", {
   state: kinds.oneOf("draft", "published"),
@@ -209,13 +212,17 @@ export class Bpmn {
       nodeTypes = {},
       evaluate = evaluateExpression,
       snapshotEvery = 100,
+      snapshotAtJoins = false,
     } = options;
     const retry = { ...RETRY_DEFAULT, ...options.retry };
     this.#engine = engine;
     this.#evaluate = evaluate;
     const flaw = evaluate === evaluateExpression ? flawOf : () => null;
     checkNodeTypes(nodeTypes);
-    this.operate = new ProcessOperations(engine, (runId) => this.view(runId));
+    this.operate = new ProcessOperations(engine, {
+      view: (runId) => this.view(runId),
+      history: (runId) => this.history(runId),
+    });
     this.#events = new ProcessEvents(engine);
     const ofTasks = {
       engine,
@@ -224,7 +231,7 @@ export class Bpmn {
     };
     this.tasks = observedTasks(ofTasks, (task, action) => this.#events.onTaskAction(task, action));
     const table = { handlers, tasks, nodeTypes };
-    const parts = { table, retry, evaluate, snapshotEvery, flawOf: flaw, events: this.#events };
+    const parts = { table, retry, evaluate, snapshotEvery, snapshotAtJoins, flawOf: flaw, events: this.#events };
     this.#definitions = new Definitions(engine, parts, options.workflows ?? []);
   }
 
@@ -388,7 +395,20 @@ export class Bpmn {
     if (!tasks.some((task) => task.location === location)) {
       throw new PawlError("PROCESS_STATE", `run ${runId} has no open task at ${location}`);
     }
-    return await this.#engine.send(runId, taskMessage(location), { variables }, { id: `complete ${location}` });
+    const id = `complete ${(await this.#taskAt(runId, location)) ?? location}`;
+    return await this.#engine.send(runId, taskMessage(location), { variables }, { id });
+  }
+
+  /** The id of the open task at a location. After a rewind it is another task. */
+  async #taskAt(runId: string, location: string): Promise<string | null> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.tasks.list({ runId, ...(cursor !== undefined && { cursor }) });
+      const found = page.items.find(({ run }) => run?.location === location);
+      if (found !== undefined) return found.id;
+      cursor = page.cursor ?? undefined;
+    } while (cursor !== undefined);
+    return null;
   }
 
   /**

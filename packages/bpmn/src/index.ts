@@ -110,6 +110,7 @@ export {
   type RetryReport,
 } from "./operations/process-operations.ts";
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./operations/process-view.ts";
+export type { RollbackOptions, RollbackTarget, SnapshotOptions, SnapshotView } from "./operations/rollback.ts";
 export type { IncomingFlow, WaitingJoin } from "./operations/waiting-joins.ts";
 export type { Handlers, Job, NodeTypes, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export { OVERDUE_TOPIC, type OverdueTask } from "./program/topics.ts";

@@ -79,6 +79,13 @@ export const BPMN_API: readonly ApiGroup[] = [
       cancelToken: call(run, row),
       moveToken: call(run, row, data("ask", "end", "nowhere")),
       retryIncidents: call(listOf(run)),
+      snapshot: call(run, data("a point"), options({ by: user, why: text })),
+      snapshots: call(run),
+      rollback: call(
+        run,
+        options({ snapshot: data("a point"), element: data("ask", "nowhere"), row }),
+        options({ id: data("rollback-1"), by: user, why: text, messages: data("redeliver", "drop") }),
+      ),
     },
   },
   {
@@ -145,6 +152,7 @@ export const BPMN_API: readonly ApiGroup[] = [
             forms: options({ f: options({ type: data("object") }) }),
             now: ref("now"),
             snapshotEvery: count,
+            snapshotAtJoins: flag,
           },
           { engine: ref("engine") },
         ),

@@ -58,6 +58,7 @@ export function advance(
 export function applyEvent(state: WorkingState, event: MachineEvent): Omit<AdvanceResult, "state"> {
   state.at = event.at;
   state.raised = [];
+  state.hasJoined = false;
   if (event.kind === "sent") state.commands.delete(event.location);
   else if (state.ending === null) {
     handleEvent(state, event);

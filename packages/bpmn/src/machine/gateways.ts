@@ -158,6 +158,7 @@ function joinParallel(state: WorkingState, scope: Row, gateway: GatewayElement):
   const held = joins[gateway.id];
   if (held === undefined || gateway.incoming.some((flow) => (held[flow] ?? 0) === 0)) return;
   for (const flow of gateway.incoming) removeToken(joins, gateway.id, flow);
+  state.hasJoined = true;
   enter(state, gateway.id, scope, state.observer?.merged?.(scope, gateway.id, gateway.incoming));
 }
 

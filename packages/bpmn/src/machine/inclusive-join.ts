@@ -147,6 +147,7 @@ function fire(state: WorkingState, scope: Row, role: ScopeRole, gateway: Gateway
   for (const flow of flows) removeToken(role.joins, gateway.id, flow);
   if (gateway.activation !== null && flows.length < gateway.incoming.length) role.resets[gateway.id] = flows;
   const token = state.observer?.merged?.(scope, gateway.id, flows) ?? 0;
+  state.hasJoined = true;
   enqueue(state, { kind: "enter", element: gateway.id, scope: scope.id, result: null, token });
 }
 

@@ -30,6 +30,10 @@ export function applyAction(state: WorkingState, event: OperatorAction): void {
     case "addToken":
       assign(state, state.rows.get(ROOT), event.variables);
       enterElement(state, state.rows.get(ROOT) ?? null, event.to, (scope) => spawnToken(state, scope));
+      return;
+    case "snapshot":
+      // The program stores the state, and the record of the action is the name.
+      return;
   }
 }
 

@@ -250,7 +250,9 @@ export type OperatorAction =
   | { readonly kind: "skip"; readonly row: number; readonly variables: Variables }
   | { readonly kind: "cancelToken"; readonly row: number }
   | { readonly kind: "moveToken"; readonly row: number; readonly to: string }
-  | { readonly kind: "addToken"; readonly to: string; readonly variables: Variables };
+  | { readonly kind: "addToken"; readonly to: string; readonly variables: Variables }
+  /** Names this point of the run. Changes nothing. */
+  | { readonly kind: "snapshot"; readonly name: string; readonly by: string | null; readonly why: string | null };
 
 export interface AdvanceResult {
   readonly state: State;

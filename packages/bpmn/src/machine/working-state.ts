@@ -68,6 +68,8 @@ export interface WorkingState {
   /** Scopes that ended during this event. Each is completed once, even if it is checked repeatedly. */
   readonly endedScopes: Set<number>;
   variablesChanged: boolean;
+  /** Whether a join has fired since the last event. */
+  hasJoined: boolean;
   /** Null if nobody observes the instance. */
   observer: Observer | null;
 }
@@ -98,6 +100,7 @@ export function createWorkingState(process: Process, environment: Environment): 
     scopesWithJoins: new Set(),
     endedScopes: new Set(),
     variablesChanged: false,
+    hasJoined: false,
     observer: null,
   };
 }

@@ -1,7 +1,20 @@
-import { type Engine, kinds, PawlError, readArgument } from "pawl";
+import { type Engine, kinds, PawlError, type Rewound, readArgument, readOptions } from "pawl";
+import type { ProcessHistory } from "../history/process-history.ts";
 import type { OperatorAction, Variables } from "../machine/state.ts";
 import { ACTION_MESSAGE } from "../program/topics.ts";
 import type { ActiveNode, IncidentView, ProcessView } from "./process-view.ts";
+import {
+  isRedelivered,
+  ROLLBACK_OPTIONS,
+  ROLLBACK_TARGET,
+  type RollbackOptions,
+  type RollbackTarget,
+  SNAPSHOT_OPTIONS,
+  type SnapshotOptions,
+  type SnapshotView,
+  seqOf,
+  snapshotsOf,
+} from "./rollback.ts";
 
 /** The result of one retried incident. */
 export type RetriedIncident = IncidentView & {
@@ -30,10 +43,51 @@ const ACTION = { onTargetTerminated: "discard" } as const;
 export class ProcessOperations {
   readonly #engine: Engine;
   readonly #view: (runId: string) => Promise<ProcessView>;
+  readonly #history: (runId: string) => Promise<ProcessHistory>;
 
-  constructor(engine: Engine, view: (runId: string) => Promise<ProcessView>) {
+  constructor(
+    engine: Engine,
+    read: {
+      readonly view: (runId: string) => Promise<ProcessView>;
+      readonly history: (runId: string) => Promise<ProcessHistory>;
+    },
+  ) {
     this.#engine = engine;
-    this.#view = view;
+    this.#view = read.view;
+    this.#history = read.history;
+  }
+
+  /** Stores the state of an open run under a name, to return to it with `rollback`. The journal records it. */
+  async snapshot(runId: string, name: string, given?: SnapshotOptions): Promise<void> {
+    readArgument(kinds.name, name, "name");
+    const { by = null, why = null } = readOptions(SNAPSHOT_OPTIONS, given);
+    await this.#view(runId);
+    await this.#send(runId, { kind: "snapshot", name, by, why });
+  }
+
+  /** The points of a run that `rollback` can name: its named snapshots, and the joins that it has passed. Oldest first. */
+  async snapshots(runId: string): Promise<readonly SnapshotView[]> {
+    const history = await this.#history(runId);
+    return snapshotsOf(await this.#engine.run(runId).journal(), history);
+  }
+
+  /**
+   * Returns a run to a named snapshot, or to the moment at which a token reached an element: a task, an event or a gateway. Everything
+   * that it did after it is dropped, and it continues from there. An ended run is reopened.
+   */
+  async rollback(runId: string, to: RollbackTarget, given?: RollbackOptions): Promise<Rewound> {
+    const target = readOptions(ROLLBACK_TARGET, to);
+    const { messages = "redeliver", ...options } = readOptions(ROLLBACK_OPTIONS, given);
+    const history = await this.#history(runId);
+    const records = await this.#engine.run(runId).journal();
+    const seq = seqOf(runId, target, snapshotsOf(records, history), history);
+    const next = seq === 0 ? 0 : records.find((record) => record.seq > seq && record.kind !== "operator")?.seq;
+    if (next === undefined)
+      throw new PawlError("PROCESS_STATE", `run ${runId} has done nothing since then; there is nothing to roll back`);
+    return await this.#engine.run(runId).rewind(next, {
+      ...options,
+      messages: messages === "drop" ? "drop" : isRedelivered,
+    });
   }
 
   /** Sets variables of the process, or of one active element. */

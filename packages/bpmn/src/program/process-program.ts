@@ -22,7 +22,7 @@ import { emitOverdue, send } from "./outgoing-messages.ts";
 import type { ProcessInput } from "./process-input.ts";
 import { fromSnapshotState, type ProcessSnapshot, saveSnapshot, toSnapshotState } from "./process-snapshot.ts";
 import { TaskDocuments } from "./task-documents.ts";
-import { type MessageValue, messageTopic, signalTopic, taskMessage } from "./topics.ts";
+import { type MessageValue, messageTopic, signalTopic, TASK_DONE, taskMessage } from "./topics.ts";
 
 export interface ProgramParts {
   readonly process: Process;
@@ -33,6 +33,8 @@ export interface ProgramParts {
   resolve(called: string, version: number | null): Promise<Called> | Called;
   /** Number of records between snapshots. */
   readonly snapshotEvery: number;
+  /** Whether there is a snapshot when tokens join at a gateway. */
+  readonly snapshotAtJoins: boolean;
   /** The listeners to what happens in runs. */
   readonly events?: ProcessEvents;
 }
@@ -111,7 +113,8 @@ class ProcessProgram {
     }
     for (const command of commands) this.#issue(command);
     if (this.#state.ending === null) {
-      this.#snapshotIfDue();
+      const isRequested = event.kind === "snapshot" || (this.#parts.snapshotAtJoins && this.#state.hasJoined);
+      this.#snapshotIfDue(isRequested);
       return;
     }
     this.#tasks.closeAll();
@@ -144,12 +147,12 @@ class ProcessProgram {
 
   /**
    * Takes a snapshot every `snapshotEvery` records, less often for large states. So the cost per record does not grow with the
-   * state.
+   * state. A requested snapshot is taken at once.
    */
-  #snapshotIfDue(): void {
+  #snapshotIfDue(isRequested: boolean): void {
     this.#records += 1;
     const { rows } = this.#state;
-    if (this.#records < Math.max(this.#parts.snapshotEvery, rows.size)) return;
+    if (!isRequested && this.#records < Math.max(this.#parts.snapshotEvery, rows.size)) return;
     const snapshot: ProcessSnapshot = {
       machine: toSnapshotState(stateOf(this.#state)),
       calls: this.#calls.state,
@@ -259,10 +262,11 @@ function issueWait(
 function waitOf(command: WaitCommand): { readonly arms: readonly Arm[]; readonly record: RecordKind } {
   if (command.kind === "timer" || command.kind === "due") return { arms: [], record: "sleep" };
   if (command.kind === "task") {
-    return { arms: [{ kind: "message", name: taskMessage(command.location), as: "task" }], record: "listen" };
+    return { arms: [{ kind: "message", name: taskMessage(command.location), as: TASK_DONE }], record: "listen" };
   }
   const topic = command.kind === "message" ? messageTopic(command.name, command.key) : signalTopic(command.name);
-  return { arms: [{ kind: "event", topic, as: command.kind }], record: "event" };
+  // The record contains the topic, so that a rewind can return the event to it.
+  return { arms: [{ kind: "event", topic, as: topic }], record: "event" };
 }
 
 /** Converts a completion into a machine event. */

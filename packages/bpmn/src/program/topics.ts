@@ -19,6 +19,9 @@ export function taskMessage(location: string): string {
   return `bpmn task ${location}`;
 }
 
+/** What the record of a task contains instead of that name: after a rewind, the task is open again, and its former completion is void. */
+export const TASK_DONE = "task";
+
 /** The tag of all runs with a business key. */
 export function businessKeyTag(key: string): string {
   return `bpmn key ${fit(key)}`;
