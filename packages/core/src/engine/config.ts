@@ -18,6 +18,7 @@ import { type Clock, systemClock } from "../runtime/clock.ts";
 import { type EventLoop, systemEventLoop } from "../runtime/event-loop.ts";
 import { exitProcess } from "../runtime/exit.ts";
 import { consoleLog, guardedLog, type Log } from "../runtime/log.ts";
+import { type Processes, systemProcesses } from "../runtime/processes.ts";
 import { type Random, systemRandom } from "../runtime/random.ts";
 import { type TrackRejections, trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Store } from "../store/store.ts";
@@ -88,6 +89,8 @@ export interface World {
   readonly trackRejections?: TrackRejections;
   /** Ends the process, if `exitCodeWhenBroken` is set. */
   readonly exit?: (code: number) => void;
+  /** The processes of this host. Null if none can be told apart. Default: the platform's, and null if `clock` is set. */
+  readonly processes?: Processes | null;
 }
 
 export interface EngineConfig {
@@ -152,6 +155,7 @@ const WORLD = openTable<Partial<World>>("the world", {
   eventLoop: kinds.withMethods("an event loop", "whenIdle", "afterTurn"),
   trackRejections: kinds.callback,
   exit: kinds.callback,
+  processes: kinds.nullable(kinds.withMethods("the processes of a host", "hasEnded")),
 });
 
 export const STORE = kinds.withMethods("a store, such as memoryStore()", ...STORE_METHODS);
@@ -226,8 +230,14 @@ export function resolveConfig(given: EngineOptions): EngineConfig {
       eventLoop: world.eventLoop ?? systemEventLoop(),
       trackRejections: world.trackRejections ?? trackUnhandledRejections,
       exit: world.exit ?? exitProcess,
+      processes: world.processes === undefined ? processesFor(world) : world.processes,
     },
   };
+}
+
+/** A world with a clock of its own has no processes: they live in real time. */
+function processesFor({ clock }: Partial<World>): Processes | null {
+  return clock === undefined ? systemProcesses() : null;
 }
 
 function registry(workflows: readonly AnyWorkflow[]): Map<string, AnyWorkflow> {

@@ -99,7 +99,9 @@ export class Namespace {
 
   async #create(options: NamespaceOptions): Promise<OpenEngine> {
     const store = new KvStore(this.#driver, this.#runId);
-    return { store, engine: await createEngine({ ...options, poll: POLL, store }) };
+    // The host decides which process has the namespace.
+    const world = { ...options.world, processes: null };
+    return { store, engine: await createEngine({ ...options, world, poll: POLL, store }) };
   }
 
   #enqueue<T>(call: () => Promise<T>): Promise<T> {

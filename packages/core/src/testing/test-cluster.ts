@@ -4,6 +4,7 @@ import { createEngine, type Engine } from "../engine/engine.ts";
 import type { RunHandle } from "../engine/run-handle.ts";
 import { isTerminal } from "../model/run.ts";
 import type { Log, LogLevel } from "../runtime/log.ts";
+import type { Processes } from "../runtime/processes.ts";
 import type { Store } from "../store/store.ts";
 import { type CrashAt, type Crashable, crashable } from "./crashable.ts";
 import { intercepted } from "./intercepted.ts";
@@ -34,6 +35,8 @@ type ClusterEngineOptions = Omit<EngineOptions, "store" | "world"> & {
   readonly crashAt?: CrashAt;
   /** Wraps the store of the engine. */
   readonly through?: (store: Store) => Store;
+  /** The processes of its host, as the engine sees them. Default: none. */
+  readonly processes?: Processes;
 };
 
 type ClusterClientOptions = Omit<ClientOptions, "store" | "world"> & Pick<ClusterEngineOptions, "through">;
@@ -69,7 +72,7 @@ export class TestCluster {
   }
 
   async engine(options: ClusterEngineOptions = {}): Promise<Engine> {
-    const { crashAt, through, ...rest } = options;
+    const { crashAt, through, processes = null, ...rest } = options;
     const connected = this.#connect();
     const process = crashable(through === undefined ? connected : through(connected), crashAt);
     const engine = await createEngine({
@@ -78,7 +81,7 @@ export class TestCluster {
       ...this.#data.engine,
       ...rest,
       store: process.store,
-      world: process.inWorld(this.world),
+      world: { ...process.inWorld(this.world), processes },
     });
     this.#engines.set(engine, process);
     return engine;

@@ -3,10 +3,13 @@ import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { EventLoopDelay } from "../runtime/event-loop-delay.ts";
 import type { Log } from "../runtime/log.ts";
+import type { Processes } from "../runtime/processes.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
+import { LocalWorkers } from "./local-workers.ts";
 import { OverdueStarts } from "./overdue-starts.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
+import { SilentWorkers } from "./silent-workers.ts";
 import { UnknownWorkflows } from "./unknown-workflows.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 
@@ -33,6 +36,7 @@ export interface WorkerLoopParts extends ClaimParts {
   /** Retries a store call by the storage retry policy. */
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can execute. */
+  readonly processes: Processes | null;
   readonly room: () => number;
   /** Called when the lease expired before its end by this worker's clock: any of its runs may have been freed. */
   readonly distrustOwnership: () => void;
@@ -71,6 +75,8 @@ export class WorkerLoop {
   readonly #retention: RetentionLoop;
   readonly #unknown: UnknownWorkflows;
   readonly #overdue: OverdueStarts;
+  readonly #localWorkers: LocalWorkers;
+  readonly #silentWorkers: SilentWorkers;
   #started = false;
   #stopped = false;
   #claimsPaused = false;
@@ -102,7 +108,11 @@ export class WorkerLoop {
       worker: settings.worker,
       stopped: () => this.#stopped,
     });
-    this.#overdue = new OverdueStarts({ store: parts.store, stopped: () => this.#stopped, events: parts.events });
+    const { store, log, withRetry, processes } = parts;
+    const stopped = (): boolean => this.#stopped;
+    this.#overdue = new OverdueStarts({ store, stopped, events: parts.events });
+    this.#localWorkers = new LocalWorkers({ store, worker: settings.worker, processes, log, withRetry, stopped });
+    this.#silentWorkers = new SilentWorkers({ ...settings, store, log, clock: parts.clock });
   }
 
   /** Whether more runs were due than there was room for. */
@@ -115,6 +125,7 @@ export class WorkerLoop {
     if (this.#started) await this.heartbeat();
     else await this.#startLoop();
     this.requestPoll();
+    if ((await this.#orLog("documents", () => this.#localWorkers.start())) === true) this.requestPoll();
   }
 
   async #startLoop(): Promise<void> {
@@ -128,6 +139,7 @@ export class WorkerLoop {
     if (this.#started) return;
     this.#started = true;
     this.#armExpiry(nextExpiryAt);
+    this.#noteExpiry(nextExpiryAt);
     this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
     this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#unknown.tick()));
     this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#overdue.tick()));
@@ -173,6 +185,7 @@ export class WorkerLoop {
     if (!this.#started) return;
     const { store, withRetry } = this.#parts;
     await this.#orLog("retire", () => withRetry(() => store.retire(this.#settings.worker)));
+    await this.#orLog("retire", () => this.#localWorkers.retire());
   }
 
   /** Renews the lease, and frees runs of expired workers. Returns how many were freed. */
@@ -193,11 +206,16 @@ export class WorkerLoop {
         if (!alive) events.onLeaseLost();
         events.onOwned(owned);
         this.#armOrPoll(nextDueAt, storeNow);
+        this.#noteExpiry(nextExpiryAt);
         if (freed > 0 || nextExpiryAt === null || nextExpiryAt > store.now()) this.#armExpiry(nextExpiryAt);
         if (freed > 0) this.requestPoll();
         return freed;
       })) ?? 0
     );
+  }
+
+  #noteExpiry(nextExpiryAt: number | null): void {
+    void this.#orLog("workers", () => this.#silentWorkers.onHeartbeat(nextExpiryAt));
   }
 
   /** Renews the lease. If it had expired, takes back the runs that were freed and that no other worker has claimed. */

@@ -216,6 +216,7 @@ export class Worker {
         eventLoop: world.eventLoop,
         log,
         delay: new EventLoopDelay(world.clock),
+        processes: world.processes,
         room: () => this.#sessions.room,
         distrustOwnership: () => this.#loader.onLeaseLost(),
         ownershipUnknown: () => this.#loader.ownershipUnknown,
