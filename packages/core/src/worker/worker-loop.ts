@@ -11,6 +11,7 @@ import { OverdueStarts } from "./overdue-starts.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
 import { SilentWorkers } from "./silent-workers.ts";
 import { UnknownWorkflows } from "./unknown-workflows.ts";
+import { UnreadMessages } from "./unread-messages.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 
 export interface WorkerLoopSettings extends ClaimSettings {
@@ -75,6 +76,7 @@ export class WorkerLoop {
   readonly #retention: RetentionLoop;
   readonly #unknown: UnknownWorkflows;
   readonly #overdue: OverdueStarts;
+  readonly #unread: UnreadMessages;
   readonly #localWorkers: LocalWorkers;
   readonly #silentWorkers: SilentWorkers;
   #started = false;
@@ -111,6 +113,7 @@ export class WorkerLoop {
     const { store, log, withRetry, processes } = parts;
     const stopped = (): boolean => this.#stopped;
     this.#overdue = new OverdueStarts({ store, stopped, events: parts.events });
+    this.#unread = new UnreadMessages({ store, log, worker: settings.worker, stopped });
     this.#localWorkers = new LocalWorkers({ store, worker: settings.worker, processes, log, withRetry, stopped });
     this.#silentWorkers = new SilentWorkers({ ...settings, store, log, clock: parts.clock });
   }
@@ -143,6 +146,7 @@ export class WorkerLoop {
     this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
     this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#unknown.tick()));
     this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#overdue.tick()));
+    this.#every(retentionIntervalMs(pollMs), () => this.#orLog("list", () => this.#unread.tick()));
     const tickMs = Math.min(pollMs, leaseMs / HEARTBEATS);
     const { delay, events } = this.#parts;
     delay.timerSet(tickMs);
