@@ -155,3 +155,27 @@ export async function clients(): Promise<void> {
   // @ts-expect-error What is declared has no code: no engine can work on it.
   await createEngine({ store: memoryStore(), workflows: [declared] });
 }
+
+export async function generationsAndLimits(): Promise<void> {
+  const engine = await createEngine({ store: memoryStore(), workflows: [order] });
+  const client = await createClient({ store: memoryStore() });
+  const options = { id: "o", onConflict: "restart", deadline: new Date(), ttl: "1 hour" } as const;
+  expectTypeOf(await engine.start(order, { id: "a" }, options)).toEqualTypeOf<RunHandle<{ total: number }>>();
+  expectTypeOf(engine.run(order, "o", { generation: 0 })).toEqualTypeOf<RunHandle<{ total: number }>>();
+  expectTypeOf(client.run(order, "o", { generation: 0 })).toEqualTypeOf<RunHandle<{ total: number }>>();
+  expectTypeOf(engine.run("o", { generation: 0 })).toEqualTypeOf<RunHandle<unknown>>();
+  expectTypeOf((await engine.explain("o")).deadlineAt).toEqualTypeOf<number | null>();
+  workflow("parent", async (ctx) => {
+    expectTypeOf(await ctx.child(order, { id: "a" }, { deadline: "1 hour", ttl: 500 })).toEqualTypeOf<{
+      total: number;
+    }>();
+    // @ts-expect-error A deadline is a duration or a Date.
+    await ctx.startChild(order, { id: "a" }, { deadline: true });
+  });
+  // @ts-expect-error A conflict is handled in one of three ways.
+  await engine.start(order, { id: "a" }, { onConflict: "replace" });
+  // @ts-expect-error A ttl is a duration.
+  await engine.start(order, { id: "a" }, { ttl: new Date() });
+  // @ts-expect-error A generation is a number.
+  engine.run("o", { generation: "0" });
+}
