@@ -39,7 +39,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
       pollMs: chance.pick([400, 1000]),
       concurrency: chance.pick([1, 2, 3, 100]),
       hotRuns: chance.pick([1, 2, 100]),
-      claimsMax: poisoned ? chance.between(1, 3) + 2 : 1000,
+      claimsMax: poisoned ? chance.between(1, 3) + 3 : 1000,
       ...(kinds === "kernel" || poisoned ? NO_LIMITS : limits(chance)),
     },
     faultRates: { ...faultRates(chance), ...(kinds === "kernel" ? NO_LATER_FAULTS : laterFaults(seed)) },

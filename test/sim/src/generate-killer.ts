@@ -23,9 +23,7 @@ export function withKillers(plan: SimCase): SimCase {
     ]),
     program([{ ...step("s9", null), takesMs: chance.between(100, 600) }]),
   ];
-  const killers = Array.from({ length: chance.between(1, 2) }, () => kills + (chance.roll(0.25) ? 1 : 0));
-  // A new run may crash a worker on which a suspect is alone, once for each time that it made progress.
-  const claimsMax = killers.length === 1 ? 4 : chance.between(6, 7);
+  const killers = Array.from({ length: chance.between(1, 3) }, () => kills + (chance.roll(0.25) ? 1 : 0));
   const innocent = Array.from({ length: chance.between(3, 9) }, () => kills + 2);
   const atMs = chance.between(0, Math.floor(plan.chaosMs / 2));
   const runs = [...killers, ...innocent].map(
@@ -44,7 +42,7 @@ export function withKillers(plan: SimCase): SimCase {
     programs,
     runs: [...plan.runs, ...runs],
     workers: chance.between(1, 2),
-    settings: { ...plan.settings, ...limits, leaseMs: 1500, pollMs: 400, concurrency: 100, claimsMax },
+    settings: { ...plan.settings, ...limits, leaseMs: 1500, pollMs: 400, concurrency: 100, claimsMax: 4 },
     faultRates: harmless(plan.faultRates),
     changeAtMs: 0,
     partial: 0,

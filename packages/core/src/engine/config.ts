@@ -41,7 +41,7 @@ export interface EngineOptions extends PolicyOptions, CodeOptions {
   readonly lease?: Duration;
   /** Interval at which the store is polled for work. Notifications usually arrive sooner. Default 1 s. */
   readonly poll?: Duration;
-  /** Counted claims without progress after which a run fails with `POISONED`. A claim beside other suspects does not count. At least 3. Default 5. */
+  /** Counted claims without progress after which a run fails with `POISONED`. A claim beside other suspects does not count. At least 4. Default 5. */
   readonly claimsMax?: number;
   /** Whether a run that fails with `POISONED` is compensated, or keeps what it did for an operator to decide. Default `compensate`. */
   readonly poisoned?: "compensate" | "keep";
@@ -141,8 +141,8 @@ const STORAGE_RETRY: ResolvedRetry = {
 /** A larger payload, escaped, might not fit into one statement of a store. */
 const PAYLOAD_BYTES_LIMIT = 32 * 1024 * 1024;
 
-/** The third claim is the first that a suspect gets alone. With fewer, a run could fail that crashed no worker. */
-const CLAIMS_MIN = 3;
+/** The fourth claim is the first in which a suspect is executed alone. With fewer, a run could fail that crashed no worker. */
+const CLAIMS_MIN = 4;
 
 /** The largest exit code of a process. */
 const EXIT_CODE_MAX = 255;

@@ -420,7 +420,7 @@ describe("createEngine", () => {
     expect(await wrong({ concurrency: 0 })).toBe("OPTION_INVALID");
     expect(await wrong({ hotRuns: -1 })).toBe("OPTION_INVALID");
     expect(await wrong({ claimsMax: 3.5 })).toBe("OPTION_INVALID");
-    expect(await wrong({ claimsMax: 2 })).toBe("OPTION_INVALID");
+    expect(await wrong({ claimsMax: 3 })).toBe("OPTION_INVALID");
     expect(await wrong({ poisoned: "drop" })).toBe("OPTION_INVALID");
     expect(await wrong({ payloadBytesMax: Number.NaN })).toBe("OPTION_INVALID");
     expect(await wrong({ lease: 0 })).toBe("OPTION_INVALID");

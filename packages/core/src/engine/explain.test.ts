@@ -200,7 +200,7 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
     const cluster = await open();
     const killer = workflow("killer", async (ctx) => await ctx.step("kill", () => kill()));
     let kill = (): Promise<void> => Promise.reject(new Error("broken"));
-    const engine = await cluster.engine({ workflows: [killer, approval], claimsMax: 3 });
+    const engine = await cluster.engine({ workflows: [killer, approval], claimsMax: 4 });
     await engine.start(killer, undefined, { id: "failed" });
     await engine.start(approval, undefined, { id: "cancelled" });
     await cluster.world.advance("1 min");
@@ -217,8 +217,8 @@ describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
     kill = () => new Promise(() => undefined);
     await engine.start(killer, undefined, { id: "poison" });
     let last = engine;
-    for (let round = 0; round < 5; round += 1)
-      last = await cluster.takeOver(last, { workflows: [killer], claimsMax: 3 });
+    for (let round = 0; round < 6; round += 1)
+      last = await cluster.takeOver(last, { workflows: [killer], claimsMax: 4 });
     const explanation = await last.explain("poison");
     expect(explanation.why).toMatchObject({ kind: "poisoned", error: { code: "POISONED" } });
     expect(explanation.sentence).toMatch(/^run poison of killer v1 failed \d+ m?s ago: lost its worker/);

@@ -482,12 +482,12 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
     await early.shutdown();
     const bad = await client.start(poison, undefined);
     for (let n = 0; n < 10 && (await bad.status()) !== "failed"; n += 1) {
-      current = await cluster.engine({ workflows: [poison, waits], claimsMax: 3 });
+      current = await cluster.engine({ workflows: [poison, waits], claimsMax: 4 });
       await cluster.world.advance("8 s");
     }
     const error = await cluster.failure(bad);
     expect(error.cause).toMatchObject({ code: "POISONED" });
-    expect(deaths).toBe(3);
+    expect(deaths).toBe(4);
     await cluster.engine({ workflows: [waits] });
     await client.send(good.id, "go", "fine");
     await cluster.world.advance("3 s");
@@ -507,7 +507,7 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
     const bad = await client.start(poison, undefined);
     const good = await Promise.all(Array.from({ length: 5 }, () => client.start(waits, undefined)));
     for (let n = 0; n < 20 && (await bad.status()) !== "failed"; n += 1) {
-      current = await cluster.engine({ workflows: [poison, waits], claimsMax: 3 });
+      current = await cluster.engine({ workflows: [poison, waits], claimsMax: 4 });
       await cluster.world.advance("8 s");
     }
     expect((await cluster.failure(bad)).cause).toMatchObject({ code: "POISONED" });
@@ -536,7 +536,7 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
     const client = await cluster.engine();
     const run = await client.start(slowly, undefined);
     for (let n = 0; n < 12 && (await run.status()) !== "completed"; n += 1) {
-      current = await cluster.engine({ workflows: [slowly], claimsMax: 3 });
+      current = await cluster.engine({ workflows: [slowly], claimsMax: 4 });
       await cluster.world.advance("8 s");
     }
     expect(await cluster.result(run)).toBe("through");

@@ -106,9 +106,9 @@ describe.each([...TEST_STORES, ...PARTITIONED_STORES])("a poisoned run, on the s
     expect(crashes() - kills).toBe(2);
   });
 
-  it("a run that crashes its workers with each execution is compensated even if claimsMax is 3", async () => {
+  it("a run that crashes its workers with each execution is compensated even if claimsMax is 4", async () => {
     const cluster = await create(onTestFinished);
-    const { client, crash, untilEnded } = await stage(cluster, { claimsMax: 3 });
+    const { client, crash, untilEnded } = await stage(cluster, { claimsMax: 4 });
     const effects: string[] = [];
     const order = workflow("order", async (ctx) => {
       await ctx.step("charge", () => void effects.push("charge"), { rollback: () => void effects.push("undo") });

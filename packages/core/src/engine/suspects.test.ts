@@ -140,4 +140,83 @@ describe.each([...TEST_STORES, ...PARTITIONED_STORES])("suspects, on the store $
     await cluster.world.advance("1 s");
     expect(await statuses(client)).toEqual({ completed: 40 });
   });
+
+  /** A run that lost its worker when it was alone, free to be claimed. */
+  async function loneSuspect(cluster: TestCluster) {
+    let finish = (): void => undefined;
+    const bodies: string[] = [];
+    const work = workflow("work", async (ctx) =>
+      ctx.step("work", async () => {
+        bodies.push(ctx.runId);
+        if (ctx.runId === "lone") await new Promise<void>((resolve) => (finish = resolve));
+      }),
+    );
+    const waits = workflow("waits", async (ctx) => {
+      await ctx.listen("go");
+      await ctx.step("work", () => void bodies.push(ctx.runId));
+    });
+    const busy = workflow("busy", async (ctx) => {
+      for (let n = 0; n < 1_000; n += 1)
+        await ctx.step(
+          "work",
+          () => new Promise<void>((done) => cluster.world.clock.wakeAt(cluster.world.now() + 100, done)),
+        );
+    });
+    const client = await cluster.engine();
+    await client.start(work, undefined, { id: "lone" });
+    for (let crashes = 0; crashes < 3; crashes += 1) {
+      const worker = await cluster.engine({ workflows: [work] });
+      await cluster.world.advance(crashes === 0 ? STEP_MS / 2 : TAKE_OVER_MS);
+      cluster.crash(worker);
+    }
+    expect(bodies.splice(0)).toEqual(["lone", "lone", "lone"]);
+    return { client, work, waits, busy, bodies, finish: () => finish() };
+  }
+
+  it("a lone suspect is executed beside no other run: none is claimed, started or woken until it made progress", async () => {
+    const cluster = await create(onTestFinished);
+    const { client, work, waits, bodies, finish } = await loneSuspect(cluster);
+    const worker = await cluster.engine({ workflows: [waits, work] });
+    const parked = await worker.start(waits, undefined, { id: "parked" });
+    await cluster.world.advance(TAKE_OVER_MS);
+    expect(bodies).toEqual(["lone"]);
+    await client.start(work, undefined, { id: "claimed" });
+    await worker.start(work, undefined, { id: "local" });
+    await parked.send("go", null);
+    await cluster.world.advance("1 s");
+    expect(bodies).toEqual(["lone"]);
+    finish();
+    await cluster.world.advance("1 s");
+    expect(bodies.slice(1).sort()).toEqual(["claimed", "local", "parked"]);
+    expect(await statuses(client)).toEqual({ completed: 4 });
+  });
+
+  it("other runs start beside a lone suspect that made no progress in two leases", async () => {
+    const cluster = await create(onTestFinished);
+    const { client, work, bodies, finish } = await loneSuspect(cluster);
+    await cluster.engine({ workflows: [work] });
+    await cluster.world.advance(TAKE_OVER_MS);
+    await client.start(work, undefined, { id: "other" });
+    await cluster.world.advance("1 s");
+    expect(bodies).toEqual(["lone"]);
+    await cluster.world.advance("10 s");
+    expect(bodies).toEqual(["lone", "other"]);
+    finish();
+    await cluster.world.advance("1 s");
+    expect(await statuses(client)).toEqual({ completed: 2 });
+  });
+
+  it("a lone suspect waits for an idle worker, and is executed after ten leases if none was idle", async () => {
+    const cluster = await create(onTestFinished);
+    const { client, work, busy, bodies, finish } = await loneSuspect(cluster);
+    const worker = await cluster.engine({ workflows: [busy, work] });
+    await worker.start(busy, undefined, { id: "busy" });
+    await cluster.world.advance("20 s");
+    expect(bodies).toEqual([]);
+    await cluster.world.advance("20 s");
+    expect(bodies).toEqual(["lone"]);
+    finish();
+    await cluster.world.advance("1 s");
+    expect(await statuses(client)).toEqual({ completed: 1, running: 1 });
+  });
 });

@@ -163,7 +163,7 @@ export const ERRORS = {
   POISONED: {
     status: 500,
     means:
-      "The run lost its worker again and again without progress, the last times when no other suspect was beside it. So it failed.",
+      "The run lost its worker again and again without progress, the last times when no other run was executed beside it. So it failed.",
     fix: "The worker crashed, or a step blocked its event loop longer than the lease: the message names that step if it is known. Otherwise find the cause in the step after the run's last record.",
   },
   STEP_TIMEOUT: {

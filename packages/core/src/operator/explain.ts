@@ -258,7 +258,10 @@ function noWorkerText({ workers, workflow, version }: Unworded, versions: readon
 
 function suspectText(claims: number): string {
   if (claims < 2) return "";
-  return `; it lost its worker ${claims} times without progress, so workers execute it in small groups of such runs, or alone`;
+  const lost = `; it lost its worker ${claims} times without progress, so`;
+  return claims === 2
+    ? `${lost} workers execute it in small groups of such runs, or alone`
+    : `${lost} a worker claims it alone, when it executes no other run`;
 }
 
 function lastRecordText({ lastRecord, at }: Unworded): string {
@@ -333,7 +336,7 @@ export type Why =
   | { readonly kind: "delayed"; readonly until: number }
   /** The run is due, but no live worker has its workflow in its version. `versions` are the versions that live workers have. */
   | { readonly kind: "noWorker"; readonly dueAt: number; readonly versions: readonly number[] }
-  /** The run is due and waits for a free slot. After claims without progress, workers execute it in small groups of such runs, or alone. */
+  /** The run is due and waits for a free slot. After two claims without progress, workers execute it in small groups of such runs; after more, alone. */
   | { readonly kind: "waitsForRoom"; readonly dueAt: number; readonly claims: number }
   /** The lease of the run's worker has expired. Another worker takes the run over. */
   | { readonly kind: "ownerGone"; readonly owner: string; readonly silentSince: number | null }

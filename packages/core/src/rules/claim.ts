@@ -34,34 +34,33 @@ export function claimRuns(batch: Batch, request: ClaimRequest): readonly Claimed
   });
 }
 
-/** Chooses in the requested order, with the suspects of the next group. Reads further, so that skipped suspects hide no other run. */
+/** Chooses in the requested order, with the suspects of the next group. Reads further, so that skipped runs hide no other run. */
 function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead[] {
   const { workflows, limit, suspects, newestFirst = false } = request;
   for (let asked = limit; ; asked *= 2) {
     const heads = tables.runs.claimable({ workflows, now, limit: asked, newestFirst });
-    const skipped = suspects === undefined ? new Set() : skippedSuspects(heads, suspects, limit);
+    const skipped = suspects === undefined ? new Set() : skippedRuns(heads, suspects, limit);
     const chosen = heads.filter((head) => !skipped.has(head)).slice(0, limit);
     if (chosen.length === limit || heads.length < asked) return chosen;
   }
 }
 
 /**
- * The suspects that are not in the next group. Suspects that were freed at the same moment lost the same worker. A group is half of those,
- * so each crash halves the suspects beside the run that causes it, and it is alone after as many crashes as their logarithm. A run that
- * lost its worker when it was alone stays alone: beside it, no run is claimed that lost a worker before.
+ * The runs that are due and not in the next claim. Suspects that were freed at the same moment lost the same worker. A group is half of
+ * those, so each crash halves the suspects beside the run that causes it, and it is alone after as many crashes as their logarithm. A lone
+ * suspect is claimed alone by an idle worker: any other run, also one that never lost a worker, may crash it.
  */
-function skippedSuspects(
+function skippedRuns(
   heads: readonly RunHead[],
-  { claims, held, max }: SuspectLimit,
+  { claims, max, idle }: SuspectLimit,
   limit: number,
 ): ReadonlySet<RunHead> {
   const suspects = heads.filter((head) => head.claims >= claims);
-  const [first] = suspects;
-  if (first === undefined) return new Set();
-  const wasAlone = (head: RunHead): boolean => head.claims > claims;
-  if (max === null && wasAlone(first))
-    return new Set(held === 0 ? heads.filter((head) => head.claims > 0 && head !== first) : suspects);
-  const others = suspects.filter((head) => !wasAlone(head) && (max !== null || head.wakeAt === first.wakeAt));
+  const isLone = (head: RunHead): boolean => head.claims > claims;
+  const first = suspects.find((head) => !isLone(head) || (idle && max === null));
+  if (first === undefined) return new Set(suspects);
+  if (isLone(first)) return new Set(heads.filter((head) => head !== first));
+  const others = suspects.filter((head) => !isLone(head) && (max !== null || head.wakeAt === first.wakeAt));
   const size = max ?? Math.max(1, Math.floor(others.length / 2));
   const group = new Set(others.slice(0, Math.min(limit, size)));
   return new Set(suspects.filter((head) => !group.has(head)));

@@ -262,7 +262,8 @@ export interface ClaimRequest {
 
 /**
  * Limits the claim of suspects: runs that lost their worker `claims` or more times without progress, so they may have crashed it. Suspects
- * that a worker executes together are a group. A claim in a group of several does not count against a run.
+ * that a worker executes together are a group. A claim in a group of several does not count against a run. A suspect that lost its worker
+ * more than `claims` times was then the only suspect: it is a *lone suspect*, and claimed alone.
  */
 export interface SuspectLimit {
   /** At least 2, or 1 if `max` is 0. */
@@ -271,6 +272,8 @@ export interface SuspectLimit {
   readonly held: number;
   /** How many more it may execute. Null for half of those that were freed at the same moment as the one that is due first. */
   readonly max: number | null;
+  /** Whether the worker executes no run, and starts none until the claim has returned. Lone suspects are skipped if not, or if `max` is set. */
+  readonly idle: boolean;
 }
 
 /** A run that a worker has claimed. */

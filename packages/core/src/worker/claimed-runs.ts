@@ -13,8 +13,11 @@ import type { SessionLoader } from "./session-loader.ts";
 import type { SessionPool } from "./session-pool.ts";
 import { SUSPECT_CLAIMS, type SuspectGroup } from "./suspect-group.ts";
 
+/** The claims that are counted when a poisoned run starts to compensate: it is executed as a lone suspect, at least once. */
+const COMPENSATION_CLAIMS = SUSPECT_CLAIMS + 1;
+
 export interface ClaimedRunsParts {
-  readonly config: Pick<EngineConfig, "log" | "store" | "claimsMax" | "poisoned">;
+  readonly config: Pick<EngineConfig, "log" | "store" | "poisoned">;
   readonly codec: Codec;
   readonly publisher: EventPublisher;
   readonly sessions: SessionPool;
@@ -56,7 +59,10 @@ export class ClaimedRuns {
       version,
     });
     const state = { status: "released", at: config.store.now() } as const;
-    this.#appendState(run, state, () => publisher.plain("run.released", run));
+    this.#appendState(run, state, () => {
+      this.#parts.suspects.remove(run.id);
+      publisher.plain("run.released", run);
+    });
   }
 
   /** Pauses a run that this worker cannot load, because a payload cannot be read. Another worker may be able to. */
@@ -88,9 +94,9 @@ export class ClaimedRuns {
 
   /** Fails a run that crashed its workers. If it has something to undo, it is compensated first, unless the engine keeps it as it is. */
   failPoisoned(run: Run, error: unknown): void {
-    const { poisoned, claimsMax } = this.#parts.config;
+    const { poisoned } = this.#parts.config;
     if (poisoned === "keep") this.failRun(run, error);
-    else this.failRun(run, error, { claims: claimsOfCompensation(claimsMax) });
+    else this.failRun(run, error, { claims: COMPENSATION_CLAIMS });
   }
 
   /** Fails a run that no worker can execute. */
@@ -114,12 +120,4 @@ export class ClaimedRuns {
       },
     );
   }
-}
-
-/**
- * The claims that are counted when a poisoned run starts to compensate. The run is executed beside no other suspect, as if it had lost its
- * worker when it was alone, and at least once.
- */
-function claimsOfCompensation(claimsMax: number): number {
-  return Math.min(SUSPECT_CLAIMS + 1, claimsMax - 1);
 }

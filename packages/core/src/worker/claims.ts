@@ -8,10 +8,20 @@ export interface ClaimSettings {
   readonly workflows: readonly WorkflowRef[];
 }
 
+/** Limits the claim of suspects. */
+export interface SuspectClaims {
+  /** How many more suspects this worker may claim beside what it executes. */
+  readonly limit: SuspectLimit;
+  /** The limit of a claim that may return a lone suspect. `claimEnded` is called after it. */
+  claimStarts(): SuspectLimit;
+  claimEnded(limit: SuspectLimit): void;
+  /** Whether a claim with room for more runs skipped some that were due. */
+  skipped(some: boolean): void;
+}
+
 export interface ClaimParts {
   readonly store: Store;
-  /** How many suspects this worker may claim. */
-  readonly suspects: () => SuspectLimit;
+  readonly suspects: SuspectClaims;
   readonly events: Pick<WorkerEvents, "onClaimed">;
 }
 
@@ -48,9 +58,13 @@ export class ClaimScheduler {
     const { worker, workflows } = this.#settings;
     const newestFirst = first === "newest";
     // Groups of suspects are formed in the order in which they became due.
-    const limits = newestFirst ? { ...suspects(), max: 0 } : suspects();
-    const runs = await store.claim({ worker, workflows, limit, newestFirst, suspects: limits });
-    if (runs.length > 0) events.onClaimed(runs);
-    return runs.length;
+    const limits = newestFirst ? { ...suspects.limit, max: 0 } : suspects.claimStarts();
+    try {
+      const runs = await store.claim({ worker, workflows, limit, newestFirst, suspects: limits });
+      if (runs.length > 0) events.onClaimed(runs);
+      return runs.length;
+    } finally {
+      suspects.claimEnded(limits);
+    }
   }
 }

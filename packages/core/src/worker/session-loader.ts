@@ -143,7 +143,7 @@ export class SessionLoader {
     }
     const session = this.#parts.sessions.get(runId);
     if (session !== undefined && !session.isParked) void this.#load(runId);
-    else this.#parts.sessions.withSlot((slot) => void this.#load(runId).finally(() => slot.release()));
+    else this.#parts.sessions.withSlot(runId, (slot) => void this.#load(runId).finally(() => slot.release()));
   }
 
   /** A commit of this process woke a run of this worker. A hot parked session needs no load: the wake-up has its entries. */
@@ -156,7 +156,7 @@ export class SessionLoader {
       this.reload(runId);
       return;
     }
-    this.#parts.sessions.wakeWithSlot(() => {
+    this.#parts.sessions.wakeWithSlot(runId, () => {
       if (this.#parts.sessions.get(runId) !== session || !session.receive(entries)) this.reload(runId);
     });
   }

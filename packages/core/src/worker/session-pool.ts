@@ -20,6 +20,7 @@ export interface Slot {
  *
  * 1. At most `workingMax` sessions work at a time. Wake-ups beyond that wait for a slot in FIFO order.
  * 2. A parked session holds no slot. Beyond the limits the session parked longest is evicted; its run is not changed.
+ * 3. While only some runs are admitted, no other run gets a slot, and there is no room. Slots that were given stay.
  */
 export class SessionPool {
   readonly #limits: SessionPoolLimits;
@@ -28,7 +29,9 @@ export class SessionPool {
   readonly #all = new Map<string, RunSession>();
   /** In the order in which they were parked, each with the function that cancels its timer. */
   readonly #parked = new Map<RunSession, (() => void) | null>();
-  readonly #slotQueue: Array<(slot: Slot) => void> = [];
+  readonly #slotQueue: WaitingForSlot[] = [];
+  /** The runs that get slots. Null for all. */
+  #admitted: ReadonlySet<string> | null = null;
   readonly #onReleased = (): void => {
     this.#reserved -= 1;
     this.#next();
@@ -56,9 +59,20 @@ export class SessionPool {
     return this.#working;
   }
 
+  /** Whether no session works, and none is about to. */
+  get isIdle(): boolean {
+    return this.#working === 0 && this.#reserved === 0;
+  }
+
   /** Free slots that no wake-up waits for. */
   get room(): number {
-    return Math.max(0, this.#free - this.#slotQueue.length);
+    return this.#admitted === null ? Math.max(0, this.#free - this.#slotQueue.length) : 0;
+  }
+
+  /** Only these runs get slots from now on. Null for all. */
+  admitOnly(runIds: ReadonlySet<string> | null): void {
+    this.#admitted = runIds;
+    this.#next();
   }
 
   get(runId: string): RunSession | undefined {
@@ -75,22 +89,23 @@ export class SessionPool {
   }
 
   /** Calls `call` with a slot, now or when one is released. */
-  withSlot(call: (slot: Slot) => void): void {
-    if (this.#free > 0) call(this.#slot());
-    else this.#slotQueue.push(call);
+  withSlot(runId: string, call: (slot: Slot) => void): void {
+    if (this.#free > 0 && this.#admits(runId)) call(this.#slot());
+    else this.#slotQueue.push({ runId, call });
   }
 
   /** Calls `wake`, which makes a parked session work, now or when a slot is released. */
-  wakeWithSlot(wake: () => void): void {
-    if (this.#free > 0) {
+  wakeWithSlot(runId: string, wake: () => void): void {
+    if (this.#free > 0 && this.#admits(runId)) {
       wake();
       return;
     }
-    this.#slotQueue.push((slot) => {
+    const call = (slot: Slot): void => {
       // Released after the session has taken its own slot. Earlier, the next in the queue would get the same one.
       wake();
       slot.release();
-    });
+    };
+    this.#slotQueue.push({ runId, call });
   }
 
   add(session: RunSession): void {
@@ -129,7 +144,7 @@ export class SessionPool {
 
   #wakeParked(session: RunSession): void {
     if (!session.isParked) return;
-    this.wakeWithSlot(() => session.wake());
+    this.wakeWithSlot(session.runId, () => session.wake());
   }
 
   #removeParked(session: RunSession): boolean {
@@ -150,9 +165,24 @@ export class SessionPool {
     return new ReservedSlot(this.#onReleased);
   }
 
-  #next(): void {
-    while (this.#free > 0 && this.#slotQueue.length > 0) this.#slotQueue.shift()?.(this.#slot());
+  #admits(runId: string): boolean {
+    return this.#admitted === null || this.#admitted.has(runId);
   }
+
+  #next(): void {
+    while (this.#free > 0 && this.#slotQueue.length > 0) {
+      const index = this.#slotQueue.findIndex(({ runId }) => this.#admits(runId));
+      if (index < 0) return;
+      const waiting = index === 0 ? this.#slotQueue.shift() : this.#slotQueue.splice(index, 1)[0];
+      waiting?.call(this.#slot());
+    }
+  }
+}
+
+/** A wake-up that waits for a slot. */
+interface WaitingForSlot {
+  readonly runId: string;
+  readonly call: (slot: Slot) => void;
 }
 
 class ReservedSlot implements Slot {

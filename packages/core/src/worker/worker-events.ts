@@ -36,7 +36,7 @@ export interface WorkerEvents {
   onUnreadable(run: Run, error: PawlError): void;
   /** The run's workflow, or its version, is not registered on this worker. */
   onUnknownWorkflow(run: Run): void;
-  /** Suspects made progress or left this worker; others can be claimed. */
+  /** Suspects made progress or left this worker, or it is idle: others can be claimed. */
   onSuspectsCleared(): void;
   /** A store call failed with an error that no retry can cure: a bug, or a store that must not be used any more. The engine stops. */
   onFatalError(error: unknown): void;

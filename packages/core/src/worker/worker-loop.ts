@@ -304,7 +304,7 @@ export class WorkerLoop {
   }
 
   async #round(): Promise<Round> {
-    const { store, room, events } = this.#parts;
+    const { store, room, suspects, events } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
     const storeNow = store.now();
     const due = await store.dueRuns(worker, claimMax);
@@ -318,8 +318,12 @@ export class WorkerLoop {
     this.#hasBacklog = claimed === limit || limit <= 0;
     if (this.#hasBacklog && room() > 0) this.#claimAgain = true;
     const dueAt = await store.nextDueAt(worker, workflows);
-    // A run that was due already waits for room, not for a time.
-    this.#armDue(dueAt !== null && dueAt <= storeNow ? null : dueAt);
+    const isLeft = dueAt !== null && dueAt <= storeNow;
+    // While runs of this worker are due, a run that is left may be one of them.
+    if (!isLeft) suspects.skipped(false);
+    else if (claimed < limit && due.length === 0) suspects.skipped(true);
+    // A run that was due already waits for room, or is skipped; it does not wait for a time.
+    this.#armDue(isLeft ? null : dueAt);
     return { claimed, due: due.length };
   }
 

@@ -97,7 +97,7 @@ export class Worker {
       clock: this.clock,
       isDown: () => this.#committer.down,
     });
-    this.#suspects = new SuspectGroup(events);
+    this.#suspects = new SuspectGroup({ sessions: this.#sessions, clock: this.clock, leaseMs: config.leaseMs, events });
     this.#blockedSteps = new BlockedSteps({
       leaseMs: config.leaseMs,
       log,
@@ -221,7 +221,7 @@ export class Worker {
         distrustOwnership: () => this.#loader.onLeaseLost(),
         ownershipUnknown: () => this.#loader.ownershipUnknown,
         lapsedRuns: () => this.#loader.executing(),
-        suspects: () => this.#suspects.limit,
+        suspects: this.#suspects,
         events,
       },
     );
@@ -340,10 +340,10 @@ export class Worker {
     if (endState.status === "continued") this.#loader.reload(run.id);
   }
 
-  /** A slot is free: `stop` may be waiting for it, or there is a backlog to claim from. */
+  /** A slot is free: `stop` may be waiting for it, or there is a backlog or a lone suspect to claim. */
   #onFreed(): void {
     if (this.#loader.isIdle) for (const resolve of this.#idle.splice(0)) resolve();
-    if (this.#loop.hasBacklog) this.#loop.requestPoll();
+    if (this.#loop.hasBacklog || this.#suspects.isReady) this.#loop.requestPoll();
   }
 
   #onLeaseLost(): void {

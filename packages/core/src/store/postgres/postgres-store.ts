@@ -155,6 +155,7 @@ export class PostgresStore implements Store {
       suspects?.claims ?? null,
       suspects?.held ?? 0,
       suspects?.max ?? null,
+      suspects?.idle ?? false,
     ];
     const statement = newestFirst ? STORE_SQL.claimNewest : STORE_SQL.claim;
     const rows = ((await this.#database.call(statement, values)) as [RunValues, boolean][] | null) ?? [];

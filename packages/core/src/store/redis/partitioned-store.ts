@@ -111,12 +111,11 @@ export class PartitionedStore implements Store {
     const claimed: ClaimedRun[] = [];
     for (let step = 0; step < count && claimed.length < request.limit; step += 1) {
       const { suspects } = request;
-      // A group is of one partition, because its script counts the group.
-      const group = claimed.filter(({ isSuspect }) => isSuspect);
-      const bounds = suspects === undefined || group.length === 0 ? {} : { suspects: besideGroup(suspects, group) };
+      const bounds = suspects === undefined || claimed.length === 0 ? {} : { suspects: beside(suspects, claimed) };
       const limit = request.limit - claimed.length;
       const runs = await this.#at((this.#claimFirst + step) % count).claim({ ...request, ...bounds, limit });
       claimed.push(...runs);
+      if (suspects !== undefined && runs.some((run) => isLone(run, suspects))) break;
     }
     return claimed;
   }
@@ -223,10 +222,15 @@ export class PartitionedStore implements Store {
   }
 }
 
-/** Other partitions add no suspects to a group, and beside a run that stays alone no run that lost a worker before. */
-function besideGroup({ claims, held }: SuspectLimit, group: readonly ClaimedRun[]): SuspectLimit {
-  const staysAlone = group.every((run) => run.claims > claims + 1);
-  return { claims: staysAlone ? 1 : claims, held, max: 0 };
+/** A group is of one partition, because its script counts the group. A worker that has claimed a run is not idle. */
+function beside(limit: SuspectLimit, claimed: readonly ClaimedRun[]): SuspectLimit {
+  const hasGroup = claimed.some(({ isSuspect }) => isSuspect);
+  return { ...limit, max: hasGroup ? 0 : limit.max, idle: false };
+}
+
+/** Whether the run was a lone suspect before this claim, which counts. */
+function isLone({ isSuspect, claims }: ClaimedRun, limit: SuspectLimit): boolean {
+  return isSuspect && claims > limit.claims + 1;
 }
 
 function earliest(times: readonly (number | null)[]): number | null {

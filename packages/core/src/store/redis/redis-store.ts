@@ -161,8 +161,8 @@ export class RedisStore implements Store {
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedRun[]> {
     const { worker, limit, workflows, suspects, newestFirst } = request;
-    const { claims = "", held = "", max = null } = suspects ?? {};
-    const bounds = [String(claims), String(held), String(max ?? "")];
+    const { claims = "", held = "", max = null, idle = false } = suspects ?? {};
+    const bounds = [String(claims), String(held), String(max ?? ""), idle ? "1" : ""];
     const args = [
       toWire(worker),
       String(limit),

@@ -23,12 +23,18 @@ async function suspects(t: Trial, ...ids: readonly string[]): Promise<void> {
   }
 }
 
-/** Claims as a worker does. Returns the id of each run, whether it is a suspect, and its claims. */
+/** Claims as an idle worker does. Returns the id of each run, whether it is a suspect, and its claims. */
 async function group(
   t: Trial,
-  { limit = 10, claims = 2, held = 0, max = null }: Partial<SuspectLimit> & { readonly limit?: number } = {},
+  {
+    limit = 10,
+    claims = 2,
+    held = 0,
+    max = null,
+    idle = max === null,
+  }: Partial<SuspectLimit> & { readonly limit?: number } = {},
 ): Promise<readonly (readonly [string, boolean, number])[]> {
-  const limits = { claims, held, max };
+  const limits = { claims, held, max, idle };
   const runs = await t.store.claim({ worker: "v", limit, workflows: workflows("order"), suspects: limits });
   return runs.map((run) => [run.id, run.isSuspect, run.claims]);
 }
@@ -250,7 +256,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "beside a suspect that lost its worker when it was alone, a claim returns no run that lost a worker before",
+    name: "a claim of a suspect that lost its worker when it was alone returns no other run",
     run: async (t) => {
       await suspects(t, "killer");
       await group(t);
@@ -258,13 +264,32 @@ export const claimCases: readonly Case[] = [
       await t.claim("v");
       await t.store.retire("v");
       t.world.advance(1);
-      await t.applied(create("fresh", { startAt: T0 + 1 }));
-      t.expect(await group(t)).toEqual([
-        ["killer", true, 4],
+      await t.applied(create("fresh", { startAt: T0 + 1 }), create("oldest", { startAt: T0 - 1 }));
+      t.expect(await group(t)).toEqual([["killer", true, 4]]);
+      t.expect(await group(t, { claims: 1, held: 1, max: 0 })).toEqual([
+        ["oldest", false, 1],
         ["fresh", false, 1],
       ]);
-      t.expect(await group(t, { claims: 1, held: 1, max: 0 })).toEqual([]);
       t.expect(await group(t, { held: 1, max: 0 })).toEqual([["lost", false, 2]]);
+    },
+  },
+  {
+    name: "a suspect that lost its worker when it was alone is skipped by a worker that is not idle, and hides no other run",
+    run: async (t) => {
+      await suspects(t, "killer");
+      await group(t);
+      await t.store.retire("v");
+      await suspects(t, "a", "b");
+      t.world.advance(1);
+      await t.applied(create("fresh", { startAt: T0 + 1 }));
+      t.expect(await group(t, { idle: false, limit: 1 })).toEqual([["a", true, 3]]);
+      t.expect(await group(t, { held: 1, max: 1, idle: true })).toEqual([
+        ["b", true, 2],
+        ["fresh", false, 1],
+      ]);
+      t.expect(await group(t, { idle: false })).toEqual([]);
+      t.expect(await group(t, { held: 1, max: 0, idle: true })).toEqual([]);
+      t.expect(await group(t)).toEqual([["killer", true, 4]]);
     },
   },
   {

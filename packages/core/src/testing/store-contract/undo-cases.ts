@@ -111,7 +111,7 @@ export const undoCases: readonly Case[] = [
       await t.applied(control("r", { state: { ...stop, end: "failed", claims: 3 }, undo: "some" }));
       t.expect((await t.store.load("r"))?.records.at(-1)).toMatchObject({ kind: "compensate", detail: "failed" });
       t.expect(await t.run("r")).toMatchObject({ claims: 3, claimSeq: 2 });
-      const suspects = { claims: 2, held: 0, max: null };
+      const suspects = { claims: 2, held: 0, max: null, idle: true };
       const claim = async () => await t.store.claim({ worker: "v", limit: 9, workflows: ORDER, suspects });
       t.expect(await claim()).toMatchObject([{ id: "r", status: "compensating", isSuspect: true, claims: 4 }]);
       await t.applied(append("r", { epoch: 3, records: [record(3)] }));

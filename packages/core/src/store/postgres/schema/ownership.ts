@@ -122,24 +122,23 @@ function suspectsSql(condition: string, order: string, tail: string): string {
 }
 
 /**
- * Chooses the next group of suspects, as `skippedSuspects` in `rules/claim.ts` does: half of those that were freed together, or the one
- * that is due first if it lost its worker when it was alone. Beside that run, no run is chosen that lost a worker before. The suspects are
- * counted without a lock; those that another worker is claiming are skipped.
+ * Chooses the next group of suspects, as `skippedRuns` in `rules/claim.ts` does: half of those that were freed together, or the one that
+ * is due first if it is a lone suspect and the worker is idle. Beside a lone suspect no run is chosen. The suspects are counted without a
+ * lock; those that another worker is claiming are skipped.
  */
 function chooseSuspectsSql(order: string): string {
   const outer = order.replaceAll("r.", "c.");
   const isFirst = "(p_suspects_max IS NOT NULL OR r.wake_at = first_due)";
   return `
     SELECT c.claims, c.wake_at INTO first_claims, first_due
-      ${suspectsSql("r.claims >= p_suspect_claims", order, "LIMIT 1")} ORDER BY ${outer} LIMIT 1;
-    IF p_suspects_max IS NULL AND first_claims > p_suspect_claims THEN
-      IF p_suspects_held = 0 THEN
-        SELECT array_agg(c.id ORDER BY ${outer}) INTO suspects
-          ${suspectsSql("r.claims > p_suspect_claims AND r.wake_at = first_due", order, "LIMIT 1 FOR UPDATE SKIP LOCKED")};
-        suspects := suspects[1:1];
-        IF suspects IS NOT NULL THEN
-          chosen := ARRAY(SELECT r.id FROM @.runs r WHERE r.id = ANY (chosen) AND r.claims = 0);
-        END IF;
+      ${suspectsSql("(r.claims = p_suspect_claims OR p_idle AND p_suspects_max IS NULL AND r.claims > p_suspect_claims)", order, "LIMIT 1")}
+      ORDER BY ${outer} LIMIT 1;
+    IF first_claims > p_suspect_claims THEN
+      SELECT array_agg(c.id ORDER BY ${outer}) INTO suspects
+        ${suspectsSql("r.claims > p_suspect_claims AND r.wake_at = first_due", order, "LIMIT 1 FOR UPDATE SKIP LOCKED")};
+      suspects := suspects[1:1];
+      IF suspects IS NOT NULL THEN
+        chosen := NULL;
       END IF;
     ELSIF first_claims IS NOT NULL THEN
       group_size := p_suspects_max;
@@ -162,7 +161,8 @@ function claimSql(name: string, first: "longest" | "newest"): string {
   const order = first === "longest" ? "r.wake_at, r.n" : "r.wake_at DESC, r.n DESC";
   return `
 CREATE FUNCTION @.${name}(p_now bigint, p_worker text, p_limit bigint, p_workflows text[], p_versions integer[],
-  p_suspect_claims integer, p_suspects_held bigint, p_suspects_max bigint) RETURNS json LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
+  p_suspect_claims integer, p_suspects_held bigint, p_suspects_max bigint,
+  p_idle boolean) RETURNS json LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
   present bigint := ${NOW_SQL};
   chosen text[];

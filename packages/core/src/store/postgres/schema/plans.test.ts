@@ -66,8 +66,12 @@ async function exercise(store: Store, seed: number): Promise<void> {
     await perform(store, action);
   }
   const refs = [{ name: "order", version: 1 }];
-  for (const max of [null, 1]) {
-    await store.claim({ worker: "w", limit: 5, workflows: refs, suspects: { claims: 2, held: 0, max } });
+  for (const bounds of [
+    { max: null, idle: true },
+    { max: null, idle: false },
+    { max: 1, idle: false },
+  ]) {
+    await store.claim({ worker: "w", limit: 5, workflows: refs, suspects: { claims: 2, held: 0, ...bounds } });
   }
   await store.claim({ worker: "w", limit: 5, workflows: refs, newestFirst: true });
   const { items } = await store.reader.list({ limit: 3 });

@@ -22,26 +22,23 @@ local function claimable(workflows, limit, newest)
   return found
 end
 
--- The suspects of the next group, as a set: half of those that were freed together, or the first if it lost its worker when it was alone.
--- Also returns the claims from which other runs are skipped: beside a run that stays alone, those that lost a worker before.
+-- The suspects of the next group, as a set: half of those that were freed together, or the first if it is a lone suspect and the worker
+-- is idle. Also returns the claims from which other runs are skipped: beside a lone suspect, all.
 local function group_of(found, request)
   local others, group, first = {}, {}, nil
   for _, h in ipairs(found) do
-    if h[CLAIMS] >= request.claims then
+    if h[CLAIMS] == request.claims or (request.idle and not request.max and h[CLAIMS] > request.claims) then
       first = first or h
       if h[CLAIMS] == request.claims and (request.max or h[WAKE_AT] == first[WAKE_AT]) then others[#others + 1] = h end
     end
   end
-  if first and not request.max and first[CLAIMS] > request.claims then
-    if request.held > 0 then return {}, request.claims end
-    return { [first] = true }, 1
-  end
+  if first and first[CLAIMS] > request.claims then return { [first] = true }, 0 end
   local size = math.min(request.limit, request.max or math.max(1, math.floor(#others / 2)), #others)
   for i = 1, size do group[others[i]] = true end
   return group, request.claims
 end
 
--- Chooses the due runs to claim, with the suspects of the next group. Reads further, so that skipped suspects hide no other run. Also
+-- Chooses the due runs to claim, with the suspects of the next group. Reads further, so that skipped runs hide no other run. Also
 -- returns the number of suspects.
 local function choose(request)
   local read_max = request.limit
@@ -64,8 +61,8 @@ end
 
 local function claim()
   local worker = arg()
-  local request = { limit = num(), claims = num_or_null(), held = num_or_null(), max = num_or_null(), newest = arg() == '1',
-    workflows = list() }
+  local request = { limit = num(), claims = num_or_null(), held = num_or_null(), max = num_or_null(), idle = arg() == '1',
+    newest = arg() == '1', workflows = list() }
   local chosen, suspects = choose(request)
   if #chosen > 0 then workers.register(worker) end
   local is_alone, is_suspect = request.held == 0 and suspects == 1, {}
