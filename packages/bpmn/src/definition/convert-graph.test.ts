@@ -12,7 +12,14 @@ const GRAPH: Graph = {
   versionTag: "v1",
   variables: ["draft"],
   nodes: [
-    { id: "s", type: "startEvent", data: { message: { name: "ordered", key: "=id" } } },
+    {
+      id: "s",
+      type: "startEvent",
+      data: {
+        message: { name: "ordered", key: "=id" },
+        form: { schema: { type: "object", required: ["id"] }, defaults: { day: "=today()" } },
+      },
+    },
     {
       id: "charge",
       type: "serviceTask",
@@ -29,10 +36,18 @@ const GRAPH: Graph = {
           requestBody: { total: "=total" },
           responseVariable: "response",
         },
+        listeners: [
+          { event: "start", handler: "begin", retries: 2 },
+          { event: "end", handler: "finish" },
+        ],
         timeout: "PT5S",
       },
     },
-    { id: "charge.errorBoundary", type: "boundaryEvent", data: { attachedTo: "charge", error: { failures: true } } },
+    {
+      id: "charge.errorBoundary",
+      type: "boundaryEvent",
+      data: { attachedTo: "charge", error: { code: "NO", codeVariable: "c", messageVariable: "m", failures: true } },
+    },
     { id: "g", type: "exclusiveGateway" },
     { id: "post", type: "slack", data: { channel: "#ops", properties: { inputs: "own" } } },
     {
@@ -96,6 +111,17 @@ const thrown = fc.oneof(
   record({ signal: value }, ["signal"]),
   record({ escalation: fc.oneof(trimmed, fc.constant(true)) }, ["escalation"]),
 );
+const listeners = fc.array(
+  record({ event: fc.constant("start"), handler: trimmed, retries: fc.integer({ min: 1, max: 9 }) }, [
+    "event",
+    "handler",
+  ]),
+  { minLength: 1, maxLength: 2 },
+);
+const form = record(
+  { schema: fc.constant({ type: "object", properties: { a: { type: "string" } } }), defaults: mapping },
+  ["schema"],
+);
 const conditional = fc.array(
   record({ when: condition, signal: value, escalation: trimmed }, ["when"]).map(({ escalation, ...rest }) =>
     "signal" in rest || escalation === undefined ? rest : { ...rest, escalation },
@@ -121,6 +147,7 @@ const activity = {
   outputs: mapping,
   dataOutputs: fc.dictionary(name, condition, { minKeys: 1, maxKeys: 2, noNullPrototype: true }),
   multiInstance,
+  listeners,
   startQuantity: fc.constant(2),
   completionQuantity: fc.constant(3),
 };
@@ -142,10 +169,18 @@ const node: fc.Arbitrary<Omit<GraphNode, "id">> = fc.oneof(
   ),
   record({ ...task, message }, ["message"]).map((data) => ({ type: "sendTask", data })),
   record({ ...activity, message }, ["message"]).map((data) => ({ type: "receiveTask", data })),
-  record({ ...activity, candidateGroups: trimmed, formId: trimmed }).map((data) => ({ type: "userTask", data })),
-  record({ ...activity, calledElement: value, version: fc.integer({ min: 1, max: 9 }), waits: fc.constant(false) }, [
-    "calledElement",
-  ]).map((data) => ({ type: "callActivity", data })),
+  record({ ...activity, candidateGroups: trimmed, formId: trimmed, form }).map((data) => ({ type: "userTask", data })),
+  record(
+    {
+      ...activity,
+      calledElement: value,
+      version: fc.integer({ min: 1, max: 9 }),
+      waits: fc.constant(false),
+      passes: fc.constant("inputs"),
+      returns: fc.constantFrom("all", "outputs"),
+    },
+    ["calledElement"],
+  ).map((data) => ({ type: "callActivity", data })),
   trigger.map((data) => ({ type: "intermediateCatchEvent", data })),
   fc
     .array(trigger, { minLength: 2, maxLength: 3 })
@@ -180,8 +215,8 @@ describe("conversion of JSON graphs", () => {
       fc.asyncProperty(nodes, async (graph) => {
         const document = graphToBpmn(graph);
         expect(await bpmnToGraphs(document)).toEqual([graph]);
-        const { processes, problems, warnings } = await inspectBpmn(document);
-        expect([problems.all, warnings]).toEqual([[], []]);
+        const { processes, problems, warnings, ignored } = await inspectBpmn(document);
+        expect([problems.all, warnings, ignored]).toEqual([[], [], []]);
         const own = [...readGraph(graph).elements.values()].map((each) => ({ ...each, line: null, properties: {} }));
         const read = [...(processes[0]?.elements.values() ?? [])].map((each) => ({
           ...each,

@@ -4,6 +4,8 @@ import {
   type Element,
   type EventElement,
   type GatewayElement,
+  type Listener,
+  type ModelForm,
   type MultiInstance,
   type RetrySetting,
   type StandardLoop,
@@ -62,8 +64,17 @@ export function isSubProcessType(type: string): boolean {
   return Object.hasOwn(SUB_PROCESSES, type);
 }
 
-const OF_ALL = ["label", "properties"];
-const OF_EVENTS = [...TRIGGER_FIELDS, "triggers", "parallel", "interrupting", "attachedTo", "outputs", "handler"];
+const OF_ALL = ["label", "properties", "listeners"];
+const OF_EVENTS = [
+  ...TRIGGER_FIELDS,
+  "triggers",
+  "parallel",
+  "interrupting",
+  "attachedTo",
+  "outputs",
+  "handler",
+  "form",
+];
 const OF_GATEWAYS = ["instantiate", "activation"];
 const OF_ACTIVITIES = [
   ...["inputs", "outputs", "dataOutputs", "multiInstance", "loop", "startQuantity", "completionQuantity"],
@@ -72,10 +83,11 @@ const OF_ACTIVITIES = [
 const OF_TASKS = ["handler", "ruleId", "resultVariable", "serviceConfig", "retry"];
 const OF_ONE_TYPE: ReadonlyMap<string, readonly string[]> = new Map([
   ["scriptTask", ["script", "scriptFormat"]],
+  ["userTask", ["form"]],
   ["sendTask", ["message"]],
   ["receiveTask", ["message", "instantiate"]],
 ]);
-const OF_CALLS = ["calledElement", "version", "waits"];
+const OF_CALLS = ["calledElement", "version", "waits", "passes", "returns"];
 const OF_SUB_PROCESSES = ["variables", "sequential", "completion", "cancelsRemaining", "active"];
 
 /** The fields of the data that are part of the model. Other fields are properties, for handlers and forms. */
@@ -115,6 +127,7 @@ export function elementOf(place: GraphPlace, type: string, raw: Data, data: Grap
     outgoing,
     line: null,
     properties: propertiesOf(type, raw, data),
+    ...listenersOf(type, data),
   };
   const event = ofTable(EVENTS, type);
   if (event !== undefined) return { ...node, ...eventOf(event, data) };
@@ -151,7 +164,43 @@ function eventOf(type: EventElement["type"], data: GraphData): Omit<EventElement
     attachedTo,
     outputs: data.mappings("outputs", "marked"),
     handler: data.text("handler"),
+    ...(type === "startEvent" && formOf(data)),
   };
+}
+
+/** The form of a user task or a start event: a JSON schema, and default values that are computed. */
+function formOf(data: GraphData): { readonly form?: ModelForm } {
+  const form = data.object("form", ["schema", "defaults"]);
+  if (form === null) return {};
+  const schema = form.value("schema");
+  if (!isData(schema)) form.report("schema", "must be a JSON schema");
+  return { form: { schema: JSON.stringify(schema ?? {}), defaults: form.mappings("defaults", "marked") } };
+}
+
+function listenersOf(type: string, data: GraphData): { readonly listeners?: readonly Listener[] } {
+  const listeners = data.objects("listeners", ["event", "handler", "retries"]).flatMap((each): readonly Listener[] => {
+    const event = each.choice("event", type === "userTask" ? LISTENED_TASK : LISTENED);
+    const handler = each.text("handler");
+    const retries = each.count("retries", 1);
+    if (event === null || handler === null) each.report("event", "and handler must be named");
+    if (event === null || handler === null) return [];
+    const phase = event === "start" || event === "create" || leavesUnseen(type, data) ? "before" : "after";
+    if (event === "end" && type === "eventBasedGateway")
+      each.report("event", "cannot be end at an event-based gateway");
+    return [{ event, phase, handler, retry: retries === null ? null : { ...RETRY_DEFAULT, maxAttempts: retries } }];
+  });
+  if (listeners.length === 0) return {};
+  return { listeners: listeners.sort((a, b) => LISTENED_TASK.indexOf(a.event) - LISTENED_TASK.indexOf(b.event)) };
+}
+
+const LISTENED = ["start", "end"] as const;
+const LISTENED_TASK = ["start", "create", "complete", "end"] as const;
+
+/** Whether nothing comes after the element: a gateway, or an event that ends its token. */
+function leavesUnseen(type: string, data: GraphData): boolean {
+  if (Object.hasOwn(GATEWAYS, type)) return true;
+  const isThrowing = EVENTS[type] === "endEvent" || EVENTS[type] === "intermediateThrowEvent";
+  return isThrowing && triggersIn(data).some(({ kind }) => /^(?:error|terminate|cancel|link)$/.test(kind));
 }
 
 function activityOf(place: GraphPlace, data: GraphData): Omit<ActivityElement, NodeKeys | "type"> {
@@ -231,15 +280,19 @@ function taskOf(type: TaskType, raw: Data, data: GraphData): Omit<TaskElement, E
     message,
     instantiates: type === "receiveTask" && data.flag("instantiate", false),
     retry: retryOf(data),
+    ...(type === "userTask" && formOf(data)),
   };
 }
 
 function callOf(data: GraphData): Omit<CallElement, Exclude<keyof ActivityElement, "type">> {
+  const returns = data.choice("returns", ["all", "outputs"]);
   return {
     type: "callActivity",
     called: data.expression("calledElement", "marked") ?? textOrComputed(""),
     version: data.count("version", 1),
     waits: data.flag("waits", true),
+    passes: data.choice("passes", ["all", "inputs"]) ?? "all",
+    ...(returns !== null && { returns }),
   };
 }
 

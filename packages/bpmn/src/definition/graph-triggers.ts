@@ -45,7 +45,7 @@ function triggerIn(data: GraphData, field: (typeof TRIGGER_FIELDS)[number]): Eve
     case "error":
       return errorIn(data);
     case "escalation":
-      return { kind: "escalation", ...codeIn(data, field) };
+      return escalationIn(data);
     case "condition": {
       const condition = data.expression(field, "computed");
       return condition === null ? null : { kind: "conditional", condition };
@@ -84,9 +84,30 @@ function timerIn(data: GraphData): EventTrigger | null {
 
 function errorIn(data: GraphData): EventTrigger {
   if (!isData(data.value("error"))) return { kind: "error", ...codeIn(data, "error") };
-  const inside = data.object("error", ["code", "failures"]);
-  const code = inside === null ? { code: null } : codeIn(inside, "code");
-  return { kind: "error", ...code, ...(inside?.flag("failures", false) === true && { failures: true as const }) };
+  const inside = data.object("error", ["code", "failures", "codeVariable", "messageVariable", "message"]);
+  if (inside === null) return { kind: "error", code: null };
+  const message = inside.expression("message", "marked");
+  return {
+    kind: "error",
+    ...codeIn(inside, "code"),
+    ...variableIn(inside, "codeVariable"),
+    ...variableIn(inside, "messageVariable"),
+    ...(message !== null && { message }),
+    ...(inside.flag("failures", false) && { failures: true }),
+  };
+}
+
+function escalationIn(data: GraphData): EventTrigger {
+  if (!isData(data.value("escalation"))) return { kind: "escalation", ...codeIn(data, "escalation") };
+  const inside = data.object("escalation", ["code", "codeVariable"]);
+  if (inside === null) return { kind: "escalation", code: null };
+  return { kind: "escalation", ...codeIn(inside, "code"), ...variableIn(inside, "codeVariable") };
+}
+
+/** A variable for a part of what an event catches. */
+function variableIn<Name extends string>(data: GraphData, name: Name): { readonly [Each in Name]?: string } {
+  const variable = data.text(name);
+  return variable === null ? {} : ({ [name]: variable } as { readonly [Each in Name]: string });
 }
 
 /** A code. `true` is any code. */

@@ -45,6 +45,7 @@ const ELEMENTS: Readonly<Record<string, ReadonlySet<string> | null>> = {
   priorityDefinition: USER_TASK,
   formDefinition: USER_TASK,
   formData: USER_TASK,
+  form: words("userTask startEvent"),
   // Those for other events are listed when they are read.
   executionListener: NODES,
   executionListeners: NODES,

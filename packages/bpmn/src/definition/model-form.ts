@@ -26,9 +26,20 @@ export function modelFormOf(model: Model, embedded: ReadonlyMap<string, string>)
   const extensions = extensionsIn(model);
   const data = extensions.find((each) => nameOf(each) === "formData");
   if (data !== undefined) return formOfFields(data);
+  const own = extensions.find((each) => nameOf(each) === "form");
+  if (own !== undefined) return formOfSchema(own);
   const definition = extensions.find((each) => nameOf(each) === "formDefinition");
   const key = textIn(definition ?? null, "formKey");
   return key?.startsWith(EMBEDDED) === true ? formOfText(key.slice(EMBEDDED.length), embedded) : null;
+}
+
+/** Reads `pawl:form`: a JSON schema, and default values that are expressions. */
+function formOfSchema(form: Model): ReadForm {
+  const schema = textIn(form, "schema") ?? "{}";
+  const defaults = childrenOf(form, "default").map((each): Mapping => {
+    return { source: textOrComputed(each.$body ?? ""), target: textIn(each, "name") ?? "" };
+  });
+  return { form: { schema, defaults }, ignored: [], problems: [] };
 }
 
 function formOfText(id: string, embedded: ReadonlyMap<string, string>): ReadForm {

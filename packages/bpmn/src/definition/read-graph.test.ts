@@ -185,7 +185,10 @@ describe("wrong JSON graphs", () => {
       "x: data.timer must have one of date, duration, cycle",
     ],
     [{ message: {} }, "x: data.message has no name; add one"],
-    [{ error: { failure: true } }, "x: data.error.failure is unknown; use code, failures"],
+    [
+      { error: { failure: true } },
+      "x: data.error.failure is unknown; use code, failures, codeVariable, messageVariable, message",
+    ],
     [{ compensation: "zz" }, "x: data.compensation names zz, which is not a node of the graph"],
     [{}, "x: the catching event has no trigger; add one"],
   ])("the data %j of an event is a problem", (data, text) => {

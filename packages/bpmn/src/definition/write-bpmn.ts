@@ -111,7 +111,7 @@ class BpmnWriter {
       ...incoming.map((flow) => tag("incoming", {}, [escapeXml(flow)])),
       ...outgoing.map((flow) => tag("outgoing", {}, [escapeXml(flow)])),
     ];
-    const extensions = [...own.extensions, ...propertiesOf(element)];
+    const extensions = [...own.extensions, ...listenersOf(element), ...formOf(element), ...propertiesOf(element)];
     const extended = extensions.length === 0 ? [] : [tag("extensionElements", {}, extensions)];
     return tag(type, { id, name, ...own.attributes }, [...extended, ...flows, ...own.inside]);
   }
@@ -144,13 +144,20 @@ class BpmnWriter {
         return definition("timer", {}, [formal(name, trigger.value)]);
       }
       case "error": {
-        const errorRef = trigger.code === null ? null : this.#root("error", { errorCode: trigger.code });
-        return definition("error", { errorRef, "pawl:catchFailures": trigger.failures === true ? "true" : null });
+        const { code, message, codeVariable = null, messageVariable = null, failures = false } = trigger;
+        const error = { errorCode: code, "pawl:errorMessage": message === undefined ? null : valueText(message) };
+        return definition("error", {
+          errorRef: code === null && message === undefined ? null : this.#root("error", error),
+          "pawl:errorCodeVariable": codeVariable,
+          "pawl:errorMessageVariable": messageVariable,
+          "pawl:catchFailures": failures ? "true" : null,
+        });
       }
       case "escalation": {
-        const { code } = trigger;
+        const { code, codeVariable = null } = trigger;
         return definition("escalation", {
           escalationRef: code === null ? null : this.#root("escalation", { escalationCode: code }),
+          "pawl:escalationCodeVariable": codeVariable,
         });
       }
       case "conditional":
@@ -257,17 +264,25 @@ class BpmnWriter {
 
   #task(element: Exclude<ActivityElement, { adHoc: unknown }>): Written {
     if (element.type === "callActivity") {
-      const { called, version, waits } = element;
+      const { called, version, waits, passes = "all", returns = null } = element;
       const text = valueText(called);
       // A prefix of this document would be removed from the attribute.
       const isPlain = !text.includes(":");
+      const extended = {
+        processId: isPlain ? null : text,
+        propagateAllParentVariables: passes === "inputs" ? "false" : null,
+        propagateAllChildVariables: returns === "outputs" ? "false" : null,
+      };
       return {
         attributes: {
           calledElement: isPlain ? text : null,
           "pawl:calledElementVersion": version === null ? null : String(version),
           "pawl:waitForCompletion": waits ? null : "false",
         },
-        extensions: isPlain ? [] : [tag("pawl:calledElement", { processId: text })],
+        extensions: [
+          ...(isPlain && passes === "all" && returns !== "outputs" ? [] : [tag("pawl:calledElement", extended)]),
+          ...(returns === "all" ? [tag("pawl:out", { variables: "all" })] : []),
+        ],
         inside: [],
       };
     }
@@ -329,6 +344,22 @@ function standardLoop({ testBefore, condition, maximum }: Extract<ActivityElemen
     { testBefore: testBefore ? "true" : null, loopMaximum: maximum === null ? null : String(maximum) },
     condition === null ? [] : [formal("loopCondition", condition)],
   );
+}
+
+function listenersOf({ listeners = [] }: Element): readonly string[] {
+  return listeners.map(({ event, handler, retry }) => {
+    const name = event === "create" || event === "complete" ? "pawl:taskListener" : "pawl:executionListener";
+    return tag(name, { event, type: handler, retries: retry === null ? null : String(retry.maxAttempts) });
+  });
+}
+
+function formOf(element: Element): readonly string[] {
+  if (!("form" in element) || element.form === undefined) return [];
+  const { schema, defaults } = element.form;
+  const inside = defaults.map(({ source, target }) =>
+    tag("pawl:default", { name: target }, [escapeXml(valueText(source))]),
+  );
+  return [tag("pawl:form", { schema }, inside)];
 }
 
 function propertiesOf(element: Element): readonly string[] {

@@ -9,6 +9,7 @@ import {
   isEvent,
   isSubProcess,
   type Mapping,
+  type ModelForm,
   NODE_TYPE,
   type Process,
   type RetrySetting,
@@ -79,6 +80,7 @@ function nodeOf(process: Process, element: Element): GraphNode {
   const data = {
     ...(name !== null && { label: name }),
     ...own,
+    ...listenerFields(element),
     ...propertyFields(element, isOwn ? plain : properties, own.resultVariable),
   };
   return {
@@ -86,6 +88,28 @@ function nodeOf(process: Process, element: Element): GraphNode {
     type: isOwn ? nodeType : element.type,
     ...(scope !== process.id && { parent: scope }),
     ...(Object.keys(data).length > 0 && { data }),
+  };
+}
+
+function listenerFields({ listeners = [] }: Element): Data {
+  if (listeners.length === 0) return {};
+  return {
+    listeners: listeners.map(({ event, handler, retry }) => ({
+      event,
+      handler,
+      ...(retry !== null && { retries: retry.maxAttempts }),
+    })),
+  };
+}
+
+function formField({ form }: { readonly form?: ModelForm }): Data {
+  if (form === undefined) return {};
+  const { schema, defaults } = form;
+  return {
+    form: {
+      schema: parsedIfJson(schema),
+      ...(defaults.length > 0 && { defaults: mappingFields(defaults, markedText) }),
+    },
   };
 }
 
@@ -99,12 +123,14 @@ function ownDataOf(process: Process, element: Element): Data {
   }
   const activity = activityData(element);
   if (element.type === "callActivity") {
-    const { called, version, waits } = element;
+    const { called, version, waits, passes = "all", returns } = element;
     return {
       ...activity,
       calledElement: markedText(called),
       ...(version !== null && { version }),
       ...(!waits && { waits }),
+      ...(passes !== "all" && { passes }),
+      ...(returns !== undefined && { returns }),
     };
   }
   if (!isSubProcess(element)) return { ...activity, ...taskData(element) };
@@ -122,7 +148,8 @@ function ownDataOf(process: Process, element: Element): Data {
   };
 }
 
-function eventData({ triggers, isParallel, isInterrupting, attachedTo, outputs, handler }: EventElement): Data {
+function eventData(event: EventElement): Data {
+  const { triggers, isParallel, isInterrupting, attachedTo, outputs, handler } = event;
   const fields = triggers.map(triggerField);
   return {
     ...(attachedTo !== null && { attachedTo }),
@@ -132,6 +159,7 @@ function eventData({ triggers, isParallel, isInterrupting, attachedTo, outputs, 
     ...(!isInterrupting && { interrupting: false }),
     ...(outputs.length > 0 && { outputs: mappingFields(outputs, markedText) }),
     ...(handler !== null && { handler }),
+    ...formField(event),
   };
 }
 
@@ -143,12 +171,9 @@ function triggerField(trigger: EventTrigger): Data {
       return { signal: markedText(trigger.name) };
     case "timer":
       return { timer: { [trigger.timer]: markedText(trigger.value) } };
-    case "error": {
-      const { code, failures = false } = trigger;
-      return { error: failures ? { ...(code !== null && { code }), failures } : (code ?? true) };
-    }
+    case "error":
     case "escalation":
-      return { escalation: trigger.code ?? true };
+      return { [trigger.kind]: codeField(trigger) };
     case "conditional":
       return { condition: computedText(trigger.condition) };
     case "link":
@@ -161,6 +186,20 @@ function triggerField(trigger: EventTrigger): Data {
     case "terminate":
       return { [trigger.kind]: true };
   }
+}
+
+/** A code, or an object if there is more than a code. Null codes are `true`. */
+function codeField(trigger: Extract<EventTrigger, { kind: "error" | "escalation" }>): unknown {
+  const { code, codeVariable } = trigger;
+  const ofError = trigger.kind === "error" ? trigger : null;
+  const more = {
+    ...(codeVariable !== undefined && { codeVariable }),
+    ...(ofError?.messageVariable !== undefined && { messageVariable: ofError.messageVariable }),
+    ...(ofError?.message !== undefined && { message: markedText(ofError.message) }),
+    ...(ofError?.failures === true && { failures: true }),
+  };
+  if (Object.keys(more).length === 0) return code ?? true;
+  return { ...(code !== null && { code }), ...more };
 }
 
 function messageField({ name, key }: { readonly name: string; readonly key: Expression | null }): unknown {
@@ -221,6 +260,7 @@ function taskData(element: TaskElement): Data {
     ...(message !== null && { message: messageField(message) }),
     ...(instantiates && { instantiate: true }),
     ...(retry !== null && { retry: retryField(retry) }),
+    ...formField(element),
   };
 }
 
@@ -263,7 +303,7 @@ export function markComputed(text: string): string {
 
 /** Extension attributes and elements of BPMN documents that are fields of the data. */
 const OF_MODEL =
-  /^(?:handler|topic|class|delegateExpression|decisionRef|resultVariable|retries|correlationKey|catchFailures|calledElementVersion|waitForCompletion|(?:taskDefinition|retry|calledElement|calledDecision|script|adHoc|subscription)\..*)$/;
+  /^(?:handler|topic|class|delegateExpression|decisionRef|resultVariable|retries|correlationKey|catchFailures|calledElementVersion|waitForCompletion|form\.schema|(?:taskDefinition|executionListener|taskListener|retry|in|out|calledElement|calledDecision|script|adHoc|subscription)\..*)$/;
 
 /** The properties of an element that no field of the model contains. */
 export function plainProperties({ properties }: Element): Readonly<Record<string, string>> {
