@@ -51,6 +51,7 @@ import { ProcessOperations } from "./operations/process-operations.ts";
 import { type ProcessView, viewOf } from "./operations/process-view.ts";
 import type { Handlers, NodeTypes, TypeHandlers } from "./program/handlers.ts";
 import { SIGNAL_TTL } from "./program/outgoing-messages.ts";
+import { type ProcessEngine, workerOf } from "./program/process-engine.ts";
 import {
   businessKeyTag,
   type MessageValue,
@@ -61,8 +62,8 @@ import {
 } from "./program/topics.ts";
 
 export interface BpmnOptions {
-  /** The engine that executes the processes. */
-  readonly engine: Engine;
+  /** The engine that executes the processes. With a client, `createBpmn` does everything but execute: it deploys, starts, reads and operates. */
+  readonly engine: Engine | ProcessEngine;
   /** Handlers by the name in the element, or by element id. */
   readonly handlers?: Handlers;
   /** Handlers for all tasks of a type that have no handler by name. */
@@ -116,7 +117,7 @@ interface ByOption {
 }
 
 const ATTEMPTS_MAX = 1_000_000;
-const ENGINE_METHODS = ["start", "send", "emit", "get", "list", "run", "register", "restart"];
+const ENGINE_METHODS = ["start", "send", "emit", "get", "list", "run", "restart"];
 
 const BPMN_OPTIONS = optionTable<BpmnOptions>("createBpmn", {
   engine: kinds.required(kinds.withMethods("an engine", ...ENGINE_METHODS)),
@@ -197,7 +198,7 @@ export class Bpmn {
   readonly operate: ProcessOperations;
   /** Human tasks. */
   readonly tasks: HumanTasks;
-  readonly #engine: Engine;
+  readonly #engine: ProcessEngine;
   readonly #definitions: Definitions;
   readonly #evaluate: Evaluate;
   readonly #events: ProcessEvents;
@@ -223,7 +224,7 @@ export class Bpmn {
       view: (runId) => this.view(runId),
       history: (runId) => this.history(runId),
     });
-    this.#events = new ProcessEvents(engine);
+    this.#events = new ProcessEvents(workerOf(engine));
     const ofTasks = {
       engine,
       ...(options.forms && { forms: options.forms }),
@@ -245,6 +246,11 @@ export class Bpmn {
    */
   on<Kind extends ProcessEventKind>(kind: Kind, listener: (event: ProcessEventOf<Kind>) => void): () => void {
     readArgument(EVENT_KIND, kind, "kind");
+    if (workerOf(this.#engine) === null)
+      throw new PawlError(
+        "OPTION_INVALID",
+        "a client executes no runs and emits no events; listen where the engine is",
+      );
     return this.#events.on(kind, readArgument(kinds.required(kinds.callback), listener, "listener"));
   }
 

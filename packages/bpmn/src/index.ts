@@ -113,6 +113,7 @@ export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./opera
 export type { RollbackOptions, RollbackTarget, SnapshotOptions, SnapshotView } from "./operations/rollback.ts";
 export type { IncomingFlow, WaitingJoin } from "./operations/waiting-joins.ts";
 export type { Handlers, Job, NodeTypes, TaskHandler, TypeHandlers } from "./program/handlers.ts";
+export type { ProcessEngine } from "./program/process-engine.ts";
 export { OVERDUE_TOPIC, type OverdueTask } from "./program/topics.ts";
 export {
   type ScriptEngine,

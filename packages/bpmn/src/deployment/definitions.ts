@@ -7,6 +7,7 @@ import { type Graph, inspectGraph, withNodeTypes } from "../definition/read-grap
 import type { Variables } from "../machine/state.ts";
 import type { Process } from "../model/process.ts";
 import type { Called } from "../program/call-activities.ts";
+import { type ProcessEngine, workerOf } from "../program/process-engine.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { type ProgramParts, processProgram } from "../program/process-program.ts";
 import { decodeXml, isDocument } from "../xml/decode-xml.ts";
@@ -61,18 +62,24 @@ const ATTEMPTS_MAX = 100;
  * that two concurrent deployments get different versions.
  */
 export class Definitions {
-  readonly #engine: Engine;
+  readonly #engine: ProcessEngine;
+  /** The engine if it executes runs. Null for a client. */
+  readonly #worker: Engine | null;
   readonly #parts: RunParts;
   readonly #code: ReadonlyMap<string, AnyWorkflow>;
   readonly #versions = new Map<string, Version>();
   readonly #latest = new Map<string, number>();
+  #isLearning = false;
+  /** Why the last attempt to load new versions failed. Null if it did not. */
+  #learningFailure: unknown = null;
   /** Set if a definition could not be read, which may be any. */
   #unreadable: PawlError | null = null;
   readonly #workflow: ReturnType<typeof definitionWorkflow>;
   readonly deployments: Deployments;
 
-  constructor(engine: Engine, parts: RunParts, code: readonly AnyWorkflow[]) {
+  constructor(engine: ProcessEngine, parts: RunParts, code: readonly AnyWorkflow[]) {
     this.#engine = engine;
+    this.#worker = workerOf(engine);
     this.deployments = new Deployments(engine.documents);
     this.#parts = parts;
     this.#code = new Map(code.map((each) => [each.name, each]));
@@ -85,7 +92,32 @@ export class Definitions {
   /** Loads all deployed versions and registers their workflows. */
   async open(): Promise<void> {
     await this.refresh();
-    await this.#engine.register(this.#workflow);
+    await this.#worker?.register(this.#workflow);
+    this.#worker?.on("worker.renewed", () => this.#learn());
+  }
+
+  /** Loads versions that other processes have deployed, after each heartbeat. */
+  #learn(): void {
+    const failure = this.#learningFailure;
+    this.#learningFailure = null;
+    if (!this.#isLearning) {
+      this.#isLearning = true;
+      this.#refreshIfNew()
+        .catch((error: unknown) => {
+          this.#learningFailure = error;
+        })
+        .finally(() => {
+          this.#isLearning = false;
+        });
+    }
+    // The engine logs what a listener throws. The next heartbeat tries again.
+    if (failure !== null) throw failure;
+  }
+
+  async #refreshIfNew(): Promise<void> {
+    await this.deployments.refresh();
+    const { items } = await this.#engine.list({ workflow: DEFINITION_WORKFLOW, limit: 1 });
+    if (items.some(({ id }) => !this.#versions.has(id))) await this.refresh();
   }
 
   /** Loads versions that other processes have deployed since. */
@@ -244,7 +276,7 @@ export class Definitions {
     const workflow = programWorkflow<ProcessInput, Variables>(process.id, program, { version: definition.version });
     this.#versions.set(id, { definition, process, workflow });
     this.#latest.set(process.id, Math.max(this.#latest.get(process.id) ?? 0, definition.version));
-    await this.#engine.register(workflow);
+    await this.#worker?.register(workflow);
   }
 
   /** Problems are ignored: a stored model was deployable, and its runs continue if this release rejects such models. */

@@ -107,7 +107,7 @@ interface Waiting {
  * 3. A crash between a commit and its events repeats or loses events of that commit, never others.
  */
 export class ProcessEvents {
-  readonly #engine: Pick<Engine, "on">;
+  readonly #engine: Pick<Engine, "on"> | null;
   readonly #listeners = new Map<ProcessEventKind, Set<(event: ProcessEvent) => void>>();
   readonly #waiting = new Map<string, Waiting>();
   /** Ends the subscriptions to the engine. Null while nobody listens. */
@@ -115,7 +115,7 @@ export class ProcessEvents {
   /** Errors of listeners that the engine has not logged. */
   #thrown: unknown[] = [];
 
-  constructor(engine: Pick<Engine, "on">) {
+  constructor(engine: Pick<Engine, "on"> | null) {
     this.#engine = engine;
   }
 
@@ -178,6 +178,7 @@ export class ProcessEvents {
 
   #follow(): () => void {
     const engine = this.#engine;
+    if (engine === null) return () => undefined;
     const stops = [
       engine.on("record", ({ runId, record }) => this.#onRecord(runId, record.location)),
       ...AT_REST.map((kind) => engine.on(kind, ({ runId }) => this.#onRest(runId))),

@@ -1,6 +1,7 @@
-import { type Engine, kinds, optionTable, PawlError, type RecordView, type RunSummary } from "pawl";
+import { kinds, optionTable, PawlError, type RecordView, type RunSummary } from "pawl";
 import type { Definitions } from "../deployment/definitions.ts";
 import type { Evaluate } from "../expressions.ts";
+import type { ProcessEngine } from "../program/process-engine.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { toSnapshotState } from "../program/process-snapshot.ts";
 import { rebuildState } from "../program/rebuild-state.ts";
@@ -48,7 +49,7 @@ export interface RunMigrationReport {
 }
 
 interface Parts {
-  readonly engine: Engine;
+  readonly engine: ProcessEngine;
   readonly definitions: Definitions;
   readonly evaluate: Evaluate;
 }

@@ -1,6 +1,7 @@
-import { type Engine, kinds, PawlError, type Rewound, readArgument, readOptions } from "pawl";
+import { kinds, PawlError, type Rewound, readArgument, readOptions } from "pawl";
 import type { ProcessHistory } from "../history/process-history.ts";
 import type { OperatorAction, Variables } from "../machine/state.ts";
+import type { ProcessEngine } from "../program/process-engine.ts";
 import { ACTION_MESSAGE } from "../program/topics.ts";
 import type { ActiveNode, IncidentView, ProcessView } from "./process-view.ts";
 import {
@@ -41,12 +42,12 @@ const ACTION = { onTargetTerminated: "discard" } as const;
  * accepted action is sent to the run as a message, so the journal records it.
  */
 export class ProcessOperations {
-  readonly #engine: Engine;
+  readonly #engine: ProcessEngine;
   readonly #view: (runId: string) => Promise<ProcessView>;
   readonly #history: (runId: string) => Promise<ProcessHistory>;
 
   constructor(
-    engine: Engine,
+    engine: ProcessEngine,
     read: {
       readonly view: (runId: string) => Promise<ProcessView>;
       readonly history: (runId: string) => Promise<ProcessHistory>;

@@ -1,7 +1,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEngine, type Engine, type Log, memoryStore, type RunHandle, type Store } from "pawl";
+import {
+  type Client,
+  createClient,
+  createEngine,
+  type Engine,
+  type Log,
+  memoryStore,
+  type RunHandle,
+  type Store,
+} from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import { type Crashable, crashable, intercepted, type VirtualWorld, virtualWorld } from "pawl/testing";
 import { type Bpmn, type BpmnOptions, createBpmn } from "../index.ts";
@@ -14,6 +23,8 @@ export interface Site {
   /** The log lines of all engines. */
   readonly log: readonly { readonly text: string; readonly fields: Readonly<Record<string, unknown>> }[];
   open(options?: Options, crashAt?: Parameters<typeof crashable>[1]): Promise<Desk>;
+  /** Processes of a client, which executes nothing. */
+  client(options?: Options): Promise<{ readonly client: Client; readonly bpmn: Bpmn }>;
 }
 
 export interface Desk {
@@ -45,6 +56,10 @@ export async function siteOf(store: Store, atEnd: AtEnd): Promise<Site> {
       const inWorld = process.inWorld(world);
       const engine = await createEngine({ store: process.store, world: inWorld, lease: LEASE, log });
       return { engine, process, bpmn: await createBpmn({ engine, ...options }) };
+    },
+    async client(options = {}) {
+      const client = await createClient({ store: shared, world, log });
+      return { client, bpmn: await createBpmn({ engine: client, ...options }) };
     },
   };
 }

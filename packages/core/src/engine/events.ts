@@ -79,6 +79,8 @@ export type EngineEvent =
   | { readonly kind: "unhandledRejection"; readonly runId: string; readonly error: unknown }
   | { readonly kind: "store.down"; readonly error: Error }
   | { readonly kind: "store.up" }
+  /** The store acknowledged a heartbeat of this worker. */
+  | { readonly kind: "worker.renewed"; readonly worker: string }
   /** The worker's lease had expired. */
   | { readonly kind: "worker.lapsed"; readonly worker: string }
   | { readonly kind: "engine.broken"; readonly error: unknown };
@@ -110,6 +112,7 @@ const NAMES: Readonly<Record<EngineEventKind, true>> = {
   unhandledRejection: true,
   "store.down": true,
   "store.up": true,
+  "worker.renewed": true,
   "worker.lapsed": true,
   "engine.broken": true,
 };

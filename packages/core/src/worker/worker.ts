@@ -284,7 +284,10 @@ export class Worker {
         this.#suspects.keep(owned);
         this.#loader.reconcile(owned);
       },
-      onRenewed: (alive) => this.#blockedSteps.onRenewed(alive),
+      onRenewed: (alive) => {
+        this.#blockedSteps.onRenewed(alive);
+        this.#publisher.event({ kind: "worker.renewed", worker: this.id });
+      },
       onTimerLate: (ms) => this.#blockedSteps.onTimerLate(ms),
       onLeaseLost: () => this.#onLeaseLost(),
       onEvicted: (runId) => {
