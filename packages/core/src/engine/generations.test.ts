@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { workflow } from "../index.ts";
+import { createEngine, workflow } from "../index.ts";
+import { sqliteStore } from "../store/sqlite/index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 const echo = workflow("echo", async (ctx, input: string) => ({
@@ -197,4 +201,21 @@ describe.each(TEST_STORES)("runs that start again, on the store $name", ({ creat
     for (const options of [{ generation: -1 }, { generation: 1.5 }, { generations: 1 }])
       expect(() => engine.run(run.id, options as never)).toThrow(/generation/);
   });
+});
+
+it("a restart within a transaction of the caller is rejected, and changes nothing", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "pawl-"));
+  const store = sqliteStore(join(folder, "tx.db"));
+  const engine = await createEngine({ store, workflows: [echo] });
+  const database = await store.database();
+  database.exec("BEGIN IMMEDIATE");
+  await expect(engine.start(echo, "a", { ...again, tx: database })).rejects.toMatchObject({
+    code: "OPTION_INVALID",
+    message: expect.stringContaining("after the commit"),
+  });
+  database.exec("ROLLBACK");
+  expect((await engine.list()).items).toEqual([]);
+  await engine.shutdown();
+  database.close();
+  rmSync(folder, { recursive: true, force: true });
 });

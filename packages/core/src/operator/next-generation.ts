@@ -10,6 +10,9 @@ import { seenOf } from "./rewind.ts";
 /** How often a run that keeps changing is read again. */
 const ATTEMPTS_MAX = 5;
 
+/** The ended journal is copied in one commit. */
+const RECORDS_MAX = 250_000;
+
 /** The answer to a restart: the run has started again, or it is open. `isFirst` if its input is that of its latest start. */
 export type NextGeneration =
   | { readonly kind: "started" }
@@ -32,6 +35,7 @@ export async function startNextGeneration(parts: ControlParts, start: NewRun): P
       return { kind: "open", run, isFirst };
     }
     if (run.parent !== null) throw isChild(run.id, run.parent.runId);
+    if (whole.records.length > RECORDS_MAX) throw isLarge(run.id, whole.records.length);
     const opId = config.world.random.id(config.store.now());
     const outcome = await submit(restartOp(whole, start, opId));
     if (outcome.kind === "done") return { kind: "started" };
@@ -81,6 +85,11 @@ function endedGeneration({ run, records }: WholeRun): Post {
       },
     },
   };
+}
+
+function isLarge(runId: string, count: number): PawlError {
+  const why = `run ${runId} has ${count} records, and its ended generation would be copied with at most ${RECORDS_MAX}`;
+  return new PawlError("RUN_EXISTS", `${why}; no run was started; delete it first, or choose another id`);
 }
 
 function gone(runId: string): PawlError {

@@ -179,7 +179,7 @@ function writeJournalChange(args: Args, change: JournalChange | null): void {
   if (change === null) return;
   const { seen, cutAfter, add, restore } = change;
   args.push(numberOrNull(seen?.seq ?? null), seen?.status ?? "", numberOrNull(cutAfter));
-  args.push(String(add.length), ...add.map(writeRecord));
+  writeRecords(args, add);
   writeEntries(args, restore);
 }
 
@@ -359,7 +359,8 @@ function factsOf({ tags, parent, limits }: NewRun): readonly unknown[] {
 function writeHistory(args: Args, history: RunHistory | undefined): void {
   args.push(flag(history !== undefined));
   if (history === undefined) return;
-  args.push(history.undo, String(history.records.length), ...history.records.map(writeRecord));
+  args.push(history.undo);
+  writeRecords(args, history.records);
   writeEntries(args, history.inbox);
   const { life } = history;
   args.push(flag(life !== undefined));
@@ -368,6 +369,12 @@ function writeHistory(args: Args, history: RunHistory | undefined): void {
   writeTexts(args, life.seqs.map(String));
   args.push(flag(life.end !== undefined));
   if (life.end !== undefined) args.push(life.end.status, toWireOrNull(life.end.outcome), String(life.end.at));
+}
+
+/** One at a time: a call cannot have as many arguments as a journal may have records. */
+function writeRecords(args: Args, records: readonly NewRecord[]): void {
+  args.push(String(records.length));
+  for (const record of records) args.push(writeRecord(record));
 }
 
 /** Encodes a record without its opening bracket and seq, which the script adds. */
