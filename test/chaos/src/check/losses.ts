@@ -4,12 +4,13 @@ import { type Evidence, grouped, linesOf } from "./evidence.ts";
 export interface Loss {
   readonly from: number;
   readonly until: number;
-  readonly why: "expired" | "shutdown";
+  readonly why: "expired" | "shutdown" | "killed";
 }
 
 /**
- * The times in which each process may have lost its runs: from the expiry of its lease until it is notified, and from its shutdown
- * on. Kills and stops need no entry, because such a process does not renew its lease. A worker with a valid lease owns its runs.
+ * The times in which each process may have lost its runs: from the expiry of its lease until it is notified, and from its shutdown or
+ * its kill on: a worker that starts on the host frees it at once. A stop needs no entry, because a stopped process exists, and does not
+ * renew its lease. A worker with a valid lease owns its runs.
  *
  * A lease starts at the store's time during a heartbeat. The time before the call is used here, so that a loss starts no later than
  * it did. All processes share the host's clock.
@@ -27,11 +28,9 @@ export function lossesByProcess(evidence: Evidence): ReadonlyMap<string, readonl
     );
   }
   for (const { process, signal, at } of linesOf(evidence, "signal")) {
-    if (signal !== "SIGTERM") continue;
-    losses.set(process, [
-      ...(losses.get(process) ?? []),
-      { from: at, until: Number.POSITIVE_INFINITY, why: "shutdown" },
-    ]);
+    if (signal === "SIGSTOP" || signal === "SIGCONT") continue;
+    const why = signal === "SIGKILL" ? "killed" : "shutdown";
+    losses.set(process, [...(losses.get(process) ?? []), { from: at, until: Number.POSITIVE_INFINITY, why }]);
   }
   return losses;
 }
