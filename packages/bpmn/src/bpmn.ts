@@ -21,6 +21,7 @@ import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
 import type { Deployment, DeploymentState, DeploymentView } from "./deployment/deployments.ts";
 import {
+  checkedInput,
   chosenStart,
   conditionalStart,
   START_OPTIONS,
@@ -41,6 +42,7 @@ import { type HumanTasks, observedTasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
 import type { Process, RetrySetting } from "./model/process.ts";
 import { explainProcess, type ProcessExplanation } from "./operations/explain-process.ts";
+import { FIND_QUERY, type FindQuery, findRuns } from "./operations/find-runs.ts";
 import {
   MIGRATE_OPTIONS,
   type MigrateRunsOptions,
@@ -52,14 +54,7 @@ import { type ProcessView, viewOf } from "./operations/process-view.ts";
 import type { Handlers, NodeTypes, TypeHandlers } from "./program/handlers.ts";
 import { SIGNAL_TTL } from "./program/outgoing-messages.ts";
 import { type ProcessEngine, workerOf } from "./program/process-engine.ts";
-import {
-  businessKeyTag,
-  type MessageValue,
-  messageStartTopic,
-  messageTopic,
-  signalTopic,
-  taskMessage,
-} from "./program/topics.ts";
+import { type MessageValue, messageStartTopic, messageTopic, signalTopic, taskMessage } from "./program/topics.ts";
 
 export interface BpmnOptions {
   /** The engine that executes the processes. With a client, `createBpmn` does everything but execute: it deploys, starts, reads and operates. */
@@ -84,15 +79,6 @@ export interface BpmnOptions {
   readonly snapshotEvery?: number;
   /** Whether there is also a snapshot whenever tokens join at a gateway. Costs a write of the whole state each time. Default false. */
   readonly snapshotAtJoins?: boolean;
-}
-
-export interface FindQuery {
-  readonly businessKey?: string;
-  readonly process?: string;
-  readonly status?: ReadonlyArray<RunSummary["status"]>;
-  /** Default 100. */
-  readonly limit?: number;
-  readonly cursor?: string;
 }
 
 export interface PublishOptions {
@@ -157,13 +143,6 @@ const CONDITION_OPTIONS = optionTable<Pick<StartProcessOptions, "tags" | "busine
   tags: kinds.tags,
   businessKey: kinds.text,
 });
-const FIND_QUERY = optionTable<FindQuery>("find", {
-  businessKey: kinds.text,
-  process: kinds.name,
-  status: kinds.value,
-  limit: kinds.value,
-  cursor: kinds.value,
-});
 const PUBLISH_OPTIONS = optionTable<PublishOptions>("publish", {
   key: kinds.text,
   variables: kinds.variables,
@@ -202,6 +181,7 @@ export class Bpmn {
   readonly #definitions: Definitions;
   readonly #evaluate: Evaluate;
   readonly #events: ProcessEvents;
+  readonly #forms: Forms;
 
   /** Use `createBpmn`. */
   constructor(given: BpmnOptions) {
@@ -218,6 +198,7 @@ export class Bpmn {
     const retry = { ...RETRY_DEFAULT, ...options.retry };
     this.#engine = engine;
     this.#evaluate = evaluate;
+    this.#forms = options.forms ?? {};
     const flaw = evaluate === evaluateExpression ? flawOf : () => null;
     checkNodeTypes(nodeTypes);
     this.operate = new ProcessOperations(engine, {
@@ -309,7 +290,7 @@ export class Bpmn {
 
   /**
    * Starts an instance of a process. Resolves when it is durable. A process without a plain start event starts if the variables
-   * meet the condition of a conditional start event.
+   * meet the condition of a conditional start event. The variables must match the form and the `inputSchema` of the start event.
    */
   async start(process: string, given?: Variables, startOptions?: StartProcessOptions): Promise<RunHandle<Variables>> {
     readArgument(kinds.name, process, "process");
@@ -325,7 +306,8 @@ export class Bpmn {
         `process ${process} has no plain start event and no start condition is met; publish its start message, or pass variables that meet a condition`,
       );
     }
-    return await this.#begin(found, variables, element, options);
+    const parts = { forms: this.#forms, evaluate: this.#evaluate };
+    return await this.#begin(found, checkedInput(found.process, element, variables, parts), element, options);
   }
 
   /** Starts an instance of every process whose latest version has a conditional start event that the variables meet. */
@@ -354,14 +336,15 @@ export class Bpmn {
     return await this.#engine.start(workflow, input, options);
   }
 
-  /** Lists instances, newest first. A business key also finds the instances that were called with it. */
+  /**
+   * Lists instances, newest first. A business key also finds the instances that were called with it. By incident, element or variable
+   * it reads the state of each instance, so name the process too.
+   */
   async find(query?: FindQuery): Promise<Page<RunSummary>> {
-    const { businessKey, process, ...rest } = readOptions(FIND_QUERY, query);
-    return await this.#engine.list({
-      ...rest,
-      ...(businessKey !== undefined && { tag: businessKeyTag(businessKey) }),
-      ...(process !== undefined && { workflow: process }),
-    });
+    const found = readOptions(FIND_QUERY, query);
+    const isProcess = await this.#definitions.processNames();
+    const view = (runId: string): Promise<ProcessView> => this.view(runId);
+    return await findRuns({ engine: this.#engine, isProcess: (name) => isProcess.has(name), view }, found);
   }
 
   /**

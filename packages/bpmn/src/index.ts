@@ -1,4 +1,4 @@
-export { type AtOption, Bpmn, type BpmnOptions, createBpmn, type FindQuery, type PublishOptions } from "./bpmn.ts";
+export { type AtOption, Bpmn, type BpmnOptions, createBpmn, type PublishOptions } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
 export { bpmnToGraphs, type ConvertGraphOptions, graphToBpmn } from "./definition/convert-graph.ts";
 export { rewriteBpmn } from "./definition/moddle.ts";
@@ -101,6 +101,7 @@ export type {
   TaskType,
 } from "./model/process.ts";
 export type { ProcessExplanation } from "./operations/explain-process.ts";
+export type { FindQuery } from "./operations/find-runs.ts";
 export type { MigratedRun, MigrateRunsOptions, RunMigrationReport } from "./operations/migrate-runs.ts";
 export type { ElementMap, MigrationProblem } from "./operations/migration-check.ts";
 export type { OpenSubscription } from "./operations/open-subscriptions.ts";

@@ -15,13 +15,20 @@ export function checkExpressions(process: Process, flawOf: FlawOf, problems: Pro
     const flaw = flawOf(expression, names);
     if (flaw !== null) problems.add(holder.id, holder.line, flaw);
   }
-  for (const element of process.elements.values()) if (element.type === "userTask") checkTask(element, problems);
+  for (const element of process.elements.values()) {
+    checkSchema(element, "input schema", element.properties.inputSchema ?? null, problems);
+    if (element.type === "userTask" || element.type === "startEvent") checkTask(element, problems);
+  }
+}
+
+function checkSchema(element: Element, name: string, schema: string | null, problems: Problems): void {
+  for (const { path, text } of schema === null ? [] : flawsOfText(schema))
+    problems.add(element.id, element.line, `${name}${path === "" ? "" : ` ${path}`}: ${text}`);
 }
 
 function checkTask(element: Element, problems: Problems): void {
   const { formSchema, due, followUp } = humanTaskOf(element);
-  for (const { path, text } of formSchema === null ? [] : flawsOfText(formSchema))
-    problems.add(element.id, element.line, `form schema${path === "" ? "" : ` ${path}`}: ${text}`);
+  checkSchema(element, "form schema", formSchema, problems);
   for (const date of [due, followUp]) {
     if (date?.isStatic !== true || Number.isFinite(Number(date.text))) continue;
     if (parseTimer(date.text.startsWith("P") ? "duration" : "date", date.text) !== null) continue;

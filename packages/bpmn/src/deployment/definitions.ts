@@ -174,6 +174,12 @@ export class Definitions {
     throw new PawlError("PROCESS_NOT_FOUND", `process ${process}${which} not found; deploy it first`);
   }
 
+  /** The ids of all deployed processes, in every state. */
+  async processNames(): Promise<ReadonlySet<string>> {
+    await this.#refreshIfNew();
+    return new Set(this.#latest.keys());
+  }
+
   /** The latest published version of every process. */
   async latest(): Promise<readonly Version[]> {
     await this.refresh();

@@ -1,9 +1,12 @@
 import { kinds, optionTable, PawlError, type StartOptions } from "pawl";
 import type { Evaluate } from "../expressions.ts";
+import { checkValues, type Forms } from "../human/forms.ts";
 import type { Variables } from "../machine/state.ts";
-import { isEvent, type Process } from "../model/process.ts";
+import { humanTaskOf, inputSchemaOf } from "../model/human-task.ts";
+import { PRIORITY_NAMES, type PriorityName, priorityNumber } from "../model/priority.ts";
+import { type Expression, isEvent, type Process } from "../model/process.ts";
 import type { ProcessInput } from "../program/process-input.ts";
-import { businessKeyTag, uniqueRunId } from "../program/topics.ts";
+import { businessKeyTag, startedByTag, uniqueRunId } from "../program/topics.ts";
 
 export interface StartProcessOptions {
   /** Default: the latest published version. */
@@ -14,9 +17,19 @@ export interface StartProcessOptions {
   readonly at?: string;
   /** The business's name of the instance, such as an order number. Called instances get the same one. */
   readonly businessKey?: string;
+  /** The user who starts the instance. */
+  readonly startedBy?: string;
+  /** The priority of the instance, and of its tasks that have none: a number, or `low` (25), `normal` (50), `high` (75) or `urgent` (100). */
+  readonly priority?: number | PriorityName;
   /** Rejects a second instance of the process with the same business key, as long as this one is retained. */
   readonly unique?: boolean;
 }
+
+/** The kind of a priority. */
+export const PRIORITY = kinds.either(
+  kinds.number(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  kinds.oneOf(...PRIORITY_NAMES),
+);
 
 export const START_OPTIONS = optionTable<StartProcessOptions>("start", {
   version: kinds.integer(1),
@@ -24,15 +37,32 @@ export const START_OPTIONS = optionTable<StartProcessOptions>("start", {
   at: kinds.text,
   tags: kinds.tags,
   businessKey: kinds.text,
+  startedBy: kinds.name,
+  priority: PRIORITY,
   unique: kinds.flag,
 });
 
 /** Converts the options of a process start into those of the engine. */
 export function startRequest(
   process: Process,
-  input: ProcessInput,
-  { version: _, at: __, businessKey, unique = false, tags = [], ...rest }: StartProcessOptions,
+  given: ProcessInput,
+  {
+    version: _,
+    at: __,
+    businessKey,
+    startedBy,
+    priority,
+    unique = false,
+    tags: own = [],
+    ...rest
+  }: StartProcessOptions,
 ): { readonly input: ProcessInput; readonly options: StartOptions } {
+  const input: ProcessInput = {
+    ...given,
+    ...(startedBy !== undefined && { by: startedBy }),
+    ...(priority !== undefined && { priority: priorityNumber(priority) }),
+  };
+  const tags = startedBy === undefined ? own : [...own, startedByTag(startedBy)];
   if (businessKey === undefined) {
     if (unique) throw new PawlError("OPTION_INVALID", "unique needs a businessKey");
     return { input, options: { ...rest, tags } };
@@ -48,6 +78,29 @@ export function startRequest(
   }
   const id = uniqueRunId(process.id, businessKey);
   return { input: { ...input, businessKey }, options: { ...options, id, onConflict: "fail" } };
+}
+
+/**
+ * Checks the variables of an instance against the form and the `inputSchema` of its start event. Returns them with the default values of the
+ * form. Throws `FORM_INVALID` if they do not match.
+ */
+export function checkedInput(
+  process: Process,
+  element: string | null,
+  given: Variables,
+  { forms, evaluate }: { readonly forms: Forms; evaluate(expression: Expression, variables: Variables): unknown },
+): Variables {
+  const start = process.elements.get(element ?? process.scopes.get(process.id)?.starts[0] ?? "");
+  if (start?.type !== "startEvent") return given;
+  const { formId, formSchema, formDefaults } = humanTaskOf(start);
+  const missing = formDefaults.filter(({ target }) => !Object.hasOwn(given, target));
+  const computed = missing.map(({ source, target }) => [target, evaluate(source, given) ?? null] as const);
+  const filled = computed.length === 0 ? given : Object.fromEntries([...Object.entries(given), ...computed]);
+  const id = formId === null ? null : formId.isStatic ? formId.text : String(evaluate(formId, given));
+  const schema = formSchema === null ? (forms[id ?? ""] ?? null) : JSON.parse(formSchema);
+  const checked = schema === null ? filled : checkValues(`cannot start process ${process.id}`, schema, filled);
+  const own = inputSchemaOf(start);
+  return own === null ? checked : checkValues(`cannot start process ${process.id}`, own, checked);
 }
 
 /** Returns the start event that the caller chose. Throws `OPTION_INVALID` if the process has no such start event without a trigger. */

@@ -15,12 +15,19 @@ export const FORMS = kinds.variables;
  */
 export function checkForm(id: string, form: TaskForm | null, forms: Forms, given: Variables): Variables {
   const schema = form?.kind === "id" ? forms[form.id] : form?.schema;
-  if (schema === undefined) return given;
+  return schema === undefined ? given : checkValues(`cannot complete task ${id}`, schema, given);
+}
+
+/** The values with the defaults of a schema. Throws `FORM_INVALID` if they do not match it. */
+export function checkValues(refusal: string, schema: unknown, given: Variables): Variables {
   const variables = withDefaults(schema, given);
   const problems = problemsIn(schema, variables);
   if (problems.length === 0) return variables;
-  const text = problems.map(({ path, text }) => `${path === "" ? "form" : path.slice(1)}: ${text}`).join("; ");
-  throw Object.assign(new PawlError("FORM_INVALID", `cannot complete task ${id}: ${text}`), { problems });
+  throw Object.assign(new PawlError("FORM_INVALID", `${refusal}: ${textOfProblems(problems)}`), { problems });
+}
+
+export function textOfProblems(problems: readonly SchemaProblem[]): string {
+  return problems.map(({ path, text }) => `${path === "" ? "form" : path.slice(1)}: ${text}`).join("; ");
 }
 
 /** Adds the default value of each property of the schema that is missing. */

@@ -1,3 +1,6 @@
+import { textOfProblems } from "../human/forms.ts";
+import { problemsIn } from "../human/json-schema.ts";
+import { inputSchemaOf } from "../model/human-task.ts";
 import { type ActivityElement, type CallElement, isActivity } from "../model/process.ts";
 import { outgoingFlows, takeFlows } from "./gateways.ts";
 import { callListener } from "./listeners.ts";
@@ -6,8 +9,8 @@ import type { Row, Undoable, Variables } from "./state.ts";
 import { removeRow } from "./state-rows.ts";
 import { subscribeAll } from "./subscriptions.ts";
 import { compensationSubProcess } from "./throw-events.ts";
-import { applyMappings, assign, assignLocal, evaluate } from "./variables.ts";
-import { countCompletion, elementOf, enqueue, releaseRow, type WorkingState } from "./working-state.ts";
+import { applyMappings, assign, assignLocal, evaluate, visibleVariables } from "./variables.ts";
+import { countCompletion, elementOf, enqueue, IncidentError, releaseRow, type WorkingState } from "./working-state.ts";
 
 /** Executes an activity of one type when its token arrives. */
 export type StartActivity = (state: WorkingState, row: Row, element: ActivityElement) => void;
@@ -38,8 +41,17 @@ export function startActivity(
   for (const { source, target } of element.inputs) {
     assignLocal(state, row, target, evaluate(state, row, source) ?? null);
   }
+  checkInput(state, row, element);
   if (row.instance === null && entry === "first") openBoundaries(state, row, element);
   if (entry === "again" || !callListener(state, row, "before", 0)) start(state, row, element);
+}
+
+/** An activity whose input does not match its schema is not executed. */
+function checkInput(state: WorkingState, row: Row, element: ActivityElement): void {
+  const schema = inputSchemaOf(element);
+  const problems = schema === null ? [] : problemsIn(schema, visibleVariables(state, row));
+  if (problems.length > 0)
+    throw new IncidentError("invalid", `the input of ${element.id} is invalid: ${textOfProblems(problems)}`);
 }
 
 function openBoundaries(state: WorkingState, row: Row, element: ActivityElement): void {

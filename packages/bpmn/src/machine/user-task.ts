@@ -1,4 +1,5 @@
 import { humanTaskOf, type TaskFacts, type TaskForm } from "../model/human-task.ts";
+import { priorityNumber } from "../model/priority.ts";
 import type { ActivityElement, Expression } from "../model/process.ts";
 import { firstDue, parseTimer } from "../model/timer.ts";
 import type { StartActivity } from "./activities.ts";
@@ -84,11 +85,9 @@ function listOf(value: unknown): readonly string[] {
     .filter((each) => each !== "");
 }
 
-const PRIORITIES: Readonly<Record<string, number>> = { low: 25, normal: 50, medium: 50, high: 75, urgent: 100 };
-
 function priorityOf(value: unknown): number | null {
   if (value === null) return null;
-  const priority = PRIORITIES[String(value).toLowerCase()] ?? Number(value);
+  const priority = priorityNumber(value);
   if (!Number.isFinite(priority))
     throw new IncidentError("invalid", `"${String(value)}" is not a priority; use a number`);
   return priority;

@@ -57,6 +57,16 @@ export function humanTaskOf(element: Element): HumanTaskSettings {
   return made;
 }
 
+const inputSchemas = new WeakMap<Element, unknown>();
+
+/** The JSON schema of the variables that an element requires, in its property `inputSchema`. Null if it has none. */
+export function inputSchemaOf(element: Element): unknown {
+  const { inputSchema } = element.properties;
+  if (inputSchema === undefined) return null;
+  if (!inputSchemas.has(element)) inputSchemas.set(element, JSON.parse(inputSchema));
+  return inputSchemas.get(element);
+}
+
 function read(element: Element): HumanTaskSettings {
   const { properties } = element;
   const form = "form" in element ? element.form : undefined;

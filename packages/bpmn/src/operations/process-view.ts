@@ -43,6 +43,10 @@ export interface ProcessView {
   readonly version: number;
   /** Null if it has none. */
   readonly businessKey: string | null;
+  /** The user who started it. Null if unknown. */
+  readonly startedBy: string | null;
+  readonly startedAt: number;
+  readonly priority: number | null;
   /** For an earlier record, `running`. */
   readonly status: RunSummary["status"];
   readonly currentNodes: readonly ActiveNode[];
@@ -62,7 +66,8 @@ export interface ProcessView {
 }
 
 export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, since: SinceSnapshot): ProcessView {
-  const state = rebuildState(process, evaluate, { ...run, input: run.input as ProcessInput }, since);
+  const input = run.input as ProcessInput;
+  const state = rebuildState(process, evaluate, { ...run, input }, since);
   const rows = [...state.rows.values()];
   const active = rows.filter(({ id }) => id !== ROOT);
   const named = (row: number) => {
@@ -73,7 +78,10 @@ export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, si
     runId: run.id,
     process: process.id,
     version: run.version,
-    businessKey: (run.input as ProcessInput).businessKey ?? null,
+    businessKey: input.businessKey ?? null,
+    startedBy: input.by ?? null,
+    startedAt: run.startedAt ?? run.createdAt,
+    priority: input.priority ?? null,
     status: run.status,
     currentNodes: active.map((row) => ({
       ...named(row.id),

@@ -3,7 +3,7 @@ import type { Command, Variables } from "../machine/state.ts";
 import { stepCommand } from "./job-step.ts";
 import { issuePost } from "./outgoing-messages.ts";
 import type { ProcessInput } from "./process-input.ts";
-import { businessKeyTag } from "./topics.ts";
+import { businessKeyTag, startedByTag } from "./topics.ts";
 
 type Call = Extract<Command, { kind: "call" }>;
 
@@ -35,7 +35,8 @@ type Starting = Extract<CallState, { stage: "starting" }>;
 interface CallParts {
   resolve(called: string, version: number | null): Promise<Called> | Called;
   /** The business key of this run. The child gets the same one. */
-  businessKey(): string | null;
+  /** What a called process has of its caller. */
+  inherited(): Pick<ProcessInput, "businessKey" | "by" | "priority">;
   /** The variables that a row sees. */
   variablesOf(row: number): Variables;
   onEnd(location: string, completion: Completion): void;
@@ -127,12 +128,16 @@ export class CallActivities {
   }
 
   #post(call: Call, { called, variables }: ChildStart): Extract<Post, { kind: "start" }> {
-    const businessKey = this.#parts.businessKey();
-    const input: ProcessInput = { variables, startedBy: null, ...(businessKey !== null && { businessKey }) };
+    const inherited = this.#parts.inherited();
+    const { businessKey, by } = inherited;
+    const input: ProcessInput = { variables, startedBy: null, ...inherited };
     return childPost(this.#host, `${call.location}/start`, {
       workflow: called,
       input: called.isProcess ? input : variables,
-      tags: businessKey === null ? [] : [businessKeyTag(businessKey)],
+      tags: [
+        ...(businessKey === undefined ? [] : [businessKeyTag(businessKey)]),
+        ...(by === undefined ? [] : [startedByTag(by)]),
+      ],
       ...(!call.waits && { onParentClose: "abandon" }),
     });
   }

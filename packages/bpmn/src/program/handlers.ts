@@ -7,6 +7,8 @@ export interface Job {
   readonly process: string;
   /** The business key of the instance. Null if it has none. */
   readonly businessKey: string | null;
+  /** The user who started the instance. Null if unknown. */
+  readonly startedBy: string | null;
   /** The element of the model: id, name, script, properties. */
   readonly element: Element;
   /** The variables that the element sees, including its mapped inputs. */

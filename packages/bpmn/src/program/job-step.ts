@@ -11,7 +11,8 @@ interface JobParts {
   readonly process: Process;
   readonly table: HandlerTable;
   readonly retry: RetrySetting;
-  readonly businessKey: string | null;
+  readonly businessKey?: string;
+  readonly by?: string;
 }
 
 /** The recorded result of a job. */
@@ -85,7 +86,7 @@ function jobVariables(state: WorkingState, id: number): Variables {
 /** Calls the handler. A `BpmnError` is a result of the step, not a failure. */
 async function executeJob(
   { runId, id, listener }: { readonly runId: string; readonly id: string; readonly listener: Listener | null },
-  { process, table, businessKey }: JobParts,
+  { process, table, businessKey, by }: JobParts,
   variables: Readonly<Record<string, unknown>>,
   { attempt, signal, idempotencyKey }: StepInfo,
 ): Promise<JobResult> {
@@ -94,7 +95,14 @@ async function executeJob(
   const handler = listener === null ? handlerOf(table, element) : listenerHandlerOf(table, element, listener);
   try {
     const told = listener === null ? {} : { listener: listener.event };
-    const given = { runId, process: process.id, businessKey, element, variables };
+    const given = {
+      runId,
+      process: process.id,
+      businessKey: businessKey ?? null,
+      startedBy: by ?? null,
+      element,
+      variables,
+    };
     const job = { ...given, attempt, signal, idempotencyKey, ...told };
     return { kind: "done", value: (await handler(job)) ?? null };
   } catch (error) {

@@ -5,6 +5,10 @@ export interface ProcessInput {
   readonly variables: Variables;
   readonly startedBy: StartedBy | null;
   readonly businessKey?: string;
+  /** The user who started the instance. Called instances have the same one. */
+  readonly by?: string;
+  /** Tasks without a priority of their own have this one. Called instances too. */
+  readonly priority?: number;
   /** The state to continue from, for a run that was migrated from another version. */
   readonly migrated?: Migrated;
 }

@@ -57,7 +57,7 @@ class ProcessProgram {
   readonly #tasks: TaskDocuments;
   #state: WorkingState;
   #records = 0;
-  #businessKey: string | null = null;
+  #inherited: Pick<ProcessInput, "businessKey" | "by" | "priority"> = {};
   #events: RunEvents | null = null;
 
   constructor(parts: ProgramParts, host: ProgramHost) {
@@ -67,7 +67,7 @@ class ProcessProgram {
     this.#state = createWorkingState(parts.process, environment);
     this.#calls = new CallActivities(host, {
       resolve: parts.resolve,
-      businessKey: () => this.#businessKey,
+      inherited: () => this.#inherited,
       variablesOf: (row) => callVariables(this.#state, row),
       onEnd: (location, completion) => this.#onCompletion(location, completion),
     });
@@ -76,7 +76,13 @@ class ProcessProgram {
   }
 
   start(input: ProcessInput, snapshot: { readonly state: unknown } | null): void {
-    this.#businessKey = input.businessKey ?? null;
+    const { businessKey, by, priority } = input;
+    this.#inherited = {
+      ...(businessKey !== undefined && { businessKey }),
+      ...(by !== undefined && { by }),
+      ...(priority !== undefined && { priority }),
+    };
+    this.#tasks.priority = priority ?? null;
     this.#tasks.editions = input.migrated?.editions ?? 0;
     if (snapshot === null && input.migrated !== undefined) {
       this.#resumeFrom(input.migrated.machine as ProcessSnapshot["machine"]);
@@ -167,7 +173,7 @@ class ProcessProgram {
     switch (command.kind) {
       case "work":
       case "listener":
-        issueJobStep(this.#host, { ...this.#parts, businessKey: this.#businessKey }, this.#state, command, settle);
+        issueJobStep(this.#host, { ...this.#parts, ...this.#inherited }, this.#state, command, settle);
         return;
       case "call":
         this.#calls.start(command);

@@ -23,6 +23,8 @@ interface OpenTask {
 export class TaskDocuments {
   /** Journal rewrites before the run was migrated to this version. */
   editions = 0;
+  /** The priority of tasks that have none of their own. */
+  priority: number | null = null;
   readonly #host: ProgramHost;
   readonly #open = new Map<string, OpenTask>();
 
@@ -37,7 +39,8 @@ export class TaskDocuments {
 
   open(state: WorkingState, command: TaskCommand): readonly StoredDocument[] {
     const id = this.idOf(command.location);
-    const body = bodyOf(this.#host, state, command, id);
+    const made = bodyOf(this.#host, state, command, id);
+    const body = { ...made, priority: made.priority ?? this.priority };
     const { runId } = this.#host;
     const own = { kind: TASK_KIND, id, runId, body: this.#encode(body), attributes: taskAttributes(body, "open") };
     const keys = keyDocuments(body, "open").map(

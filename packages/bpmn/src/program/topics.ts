@@ -27,6 +27,11 @@ export function businessKeyTag(key: string): string {
   return `bpmn key ${fit(key)}`;
 }
 
+/** The tag of all runs that a user has started. */
+export function startedByTag(user: string): string {
+  return `bpmn by ${fit(user)}`;
+}
+
 /** The run id of the only instance of a process with a unique business key. */
 export function uniqueRunId(process: string, key: string): string {
   return `bpmn ${fit(process)} key ${fit(key)}`;
