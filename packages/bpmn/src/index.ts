@@ -122,7 +122,7 @@ export {
   type ScriptRequest,
   scriptEngine,
 } from "./script/script-engine.ts";
-export type { ScriptLimits } from "./script/script-job.ts";
+export type { ScriptLimits, ScriptLine } from "./script/script-job.ts";
 export { type DecisionTaskOptions, decisionTasks } from "./tasks/decision-tasks.ts";
 export { httpTasks } from "./tasks/http-tasks.ts";
 export { type ScriptTaskOptions, scriptTasks } from "./tasks/script-tasks.ts";

@@ -15,6 +15,8 @@ export interface Job {
   readonly variables: Readonly<Record<string, unknown>>;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** Writes a line to the engine's log, with the run and the element. */
+  readonly log: (level: "info" | "warn" | "error", text: string, fields?: Readonly<Record<string, unknown>>) => void;
   /** Aborted when the element is interrupted, or when another worker takes over the run. */
   readonly signal: AbortSignal;
   /** The same for every attempt. Pass it to services that support idempotency keys. */

@@ -1,11 +1,19 @@
-import type { Completion, ProgramHost, RetryPolicy, StepCommand, StepInfo } from "pawl";
+import {
+  type Completion,
+  kinds,
+  type ProgramHost,
+  type RetryPolicy,
+  readArgument,
+  type StepCommand,
+  type StepInfo,
+} from "pawl";
 import { BpmnError } from "../bpmn-error.ts";
 import type { Command, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
 import type { WorkingState } from "../machine/working-state.ts";
 import type { Listener, Process, RetrySetting } from "../model/process.ts";
 import { taskTimeoutMs } from "../model/timer.ts";
-import { type HandlerTable, handlerOf, listenerHandlerOf } from "./handlers.ts";
+import { type HandlerTable, handlerOf, type Job, listenerHandlerOf } from "./handlers.ts";
 
 interface JobParts {
   readonly process: Process;
@@ -34,7 +42,7 @@ export function issueJobStep(
   const own = listener ?? (element !== undefined && "retry" in element ? element : null);
   const step = stepCommand(host, {
     location: command.location,
-    body: (info) => executeJob({ runId: host.runId, id, listener }, parts, jobVariables(state, command.row), info),
+    body: (info) => executeJob({ host, id, listener }, parts, jobVariables(state, command.row), info),
     retry: policyOf(own?.retry ?? parts.retry),
     settle,
   });
@@ -83,9 +91,20 @@ function jobVariables(state: WorkingState, id: number): Variables {
   return seen;
 }
 
+const LEVEL = kinds.required(kinds.oneOf("info", "warn", "error"));
+const FIELDS = kinds.optional(kinds.map(kinds.value));
+
+function loggerOf(host: ProgramHost, element: string): Job["log"] {
+  return (level, text, fields) => {
+    readArgument(LEVEL, level, "level of the log line");
+    readArgument(kinds.text, text, "text of the log line");
+    host.log(level, text, { element, ...readArgument(FIELDS, fields, "fields of the log line") });
+  };
+}
+
 /** Calls the handler. A `BpmnError` is a result of the step, not a failure. */
 async function executeJob(
-  { runId, id, listener }: { readonly runId: string; readonly id: string; readonly listener: Listener | null },
+  { host, id, listener }: { readonly host: ProgramHost; readonly id: string; readonly listener: Listener | null },
   { process, table, businessKey, by }: JobParts,
   variables: Readonly<Record<string, unknown>>,
   { attempt, signal, idempotencyKey }: StepInfo,
@@ -96,14 +115,15 @@ async function executeJob(
   try {
     const told = listener === null ? {} : { listener: listener.event };
     const given = {
-      runId,
+      runId: host.runId,
       process: process.id,
       businessKey: businessKey ?? null,
       startedBy: by ?? null,
       element,
       variables,
     };
-    const job = { ...given, attempt, signal, idempotencyKey, ...told };
+    const log = loggerOf(host, id);
+    const job = { ...given, log, attempt, signal, idempotencyKey, ...told };
     return { kind: "done", value: (await handler(job)) ?? null };
   } catch (error) {
     if (!(error instanceof BpmnError)) throw error;

@@ -88,21 +88,26 @@ function prepareScript(context: QuickJSContext, prelude: string, job: ScriptJob)
     context.newNumber(job.now),
     context.newNumber(job.seed),
     context.newNumber(job.limits.outputCharsMax),
+    context.newNumber(job.linesMax),
   ];
   const begin = context.unwrapResult(context.callFunction(make, context.undefined, ...args));
   for (const handle of [make, ...args]) handle.dispose();
   return begin;
 }
 
-function scriptResult(text: string, { id, limits }: ScriptJob): ScriptResult {
+function scriptResult(all: string, { id, limits }: ScriptJob): ScriptResult {
+  const end = all.indexOf("\n");
+  const written = JSON.parse(all.slice(0, end)) as ReadonlyArray<readonly ["info" | "warn" | "error", string]>;
+  const lines = written.map(([level, text]) => ({ level, text }));
+  const text = all.slice(end + 1);
   const body = text.slice(1);
-  if (text.startsWith("=")) return { kind: "value", id, json: body };
+  if (text.startsWith("=")) return { kind: "value", id, json: body, lines };
   if (text.startsWith(">")) {
     const reason = `result has more than ${limits.outputCharsMax} characters`;
     return { kind: "limit", id, reason, isBroken: false };
   }
   const isLimit = /^InternalError: (?:out of memory|stack overflow)/.test(body);
-  return isLimit ? { kind: "limit", id, reason: body, isBroken: false } : { kind: "failed", id, reason: body };
+  return isLimit ? { kind: "limit", id, reason: body, isBroken: false } : { kind: "failed", id, reason: body, lines };
 }
 
 /** The program as text: an expression whose value is `sandboxWorker`. */

@@ -106,7 +106,7 @@ const PROBES: readonly string[] = [
 const NAMES = [
   ...["process", "require", "module", "exports", "Buffer", "global", "window", "self", "Deno", "Bun", "postMessage"],
   ...["parentPort", "workerData", "fetch", "XMLHttpRequest", "WebSocket", "Worker", "setTimeout", "setImmediate"],
-  ...["queueMicrotask", "WebAssembly", "importScripts", "console", "print", "scriptArgs", "std", "os", "bjson"],
+  ...["queueMicrotask", "WebAssembly", "importScripts", "print", "scriptArgs", "std", "os", "bjson"],
   ...["performance", "navigator", "localStorage", "__dirname", "__filename", "HEAP8", "Module", "pawlCanary"],
 ];
 

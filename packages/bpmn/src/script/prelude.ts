@@ -1,8 +1,8 @@
 /**
  * The program that runs each script in the sandbox. It saves the built-ins it needs before the script can change them, fixes time
- * and the random seed, and returns only text.
+ * and the random seed, and returns only text: the lines that the script has written to its console, and its result.
  */
-export const PRELUDE = `(function (source, variables, now, seed, outputCharsMax) {
+export const PRELUDE = `(function (source, variables, now, seed, outputCharsMax, linesMax) {
   "use strict";
   const { parse, stringify } = JSON;
   const text = String;
@@ -27,6 +27,27 @@ export const PRELUDE = `(function (source, variables, now, seed, outputCharsMax)
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
+  // Lines are one text, because a script can change what arrays do.
+  let lines = "";
+  let lineCount = 0;
+  const shown = (value) => {
+    if (typeof value === "string") return value;
+    try {
+      const json = stringify(value);
+      return typeof json === "string" ? json : text(value);
+    } catch (ignored) {
+      return describe(value);
+    }
+  };
+  const line = (level) => (...values) => {
+    lineCount += 1;
+    if (lineCount > linesMax) return;
+    let all = "";
+    for (let i = 0; i < values.length; i += 1) all += (i === 0 ? "" : " ") + shown(values[i]);
+    lines += (lineCount === 1 ? "" : ",") + "[" + stringify(level) + "," + stringify(slice(all, 0, 1000)) + "]";
+  };
+  const log = line("info");
+  globalThis.console = { log, info: log, debug: log, warn: line("warn"), error: line("error") };
   const describe = (error) => {
     try {
       return slice(text(error), 0, 500);
@@ -34,7 +55,7 @@ export const PRELUDE = `(function (source, variables, now, seed, outputCharsMax)
       return "an error that cannot be converted to text";
     }
   };
-  return function () {
+  const execute = () => {
     try {
       const value = compile("variables", source)(parse(variables));
       if (isPromise(value)) return "!the script returned a promise; return a value";
@@ -44,5 +65,9 @@ export const PRELUDE = `(function (source, variables, now, seed, outputCharsMax)
     } catch (error) {
       return "!" + describe(error);
     }
+  };
+  return function () {
+    const result = execute();
+    return "[" + lines + "]\\n" + result;
   };
 })`;

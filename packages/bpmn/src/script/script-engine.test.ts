@@ -32,6 +32,46 @@ describe("a script", () => {
     expect(await run("return typeof left")).toBe("undefined");
   });
 
+  test("lines that a script writes to its console are received after its end, bounded, also if it fails", async () => {
+    const lines: unknown[] = [];
+    const onLine = (line: unknown): void => void lines.push(line);
+    await scripts.run({
+      source: 'console.log("n is", variables.n, { a: [1] }); console.warn(undefined); console.error("");',
+      variables: { n: 1 },
+      onLine,
+    });
+    expect(lines).toEqual([
+      { level: "info", text: 'n is 1 {"a":[1]}' },
+      { level: "warn", text: "undefined" },
+      { level: "error", text: "" },
+    ]);
+    lines.length = 0;
+    const failing = scripts.run({ source: 'console.log("before"); throw new Error("no")', variables: {}, onLine });
+    await expect(failing).rejects.toMatchObject({ code: "SCRIPT_FAILED" });
+    expect(lines).toEqual([{ level: "info", text: "before" }]);
+    lines.length = 0;
+    const many = 'for (let i = 0; i < 1000; i += 1) console.log("x".repeat(5000)); return 1';
+    expect(await scripts.run({ source: many, variables: {}, onLine })).toBe(1);
+    expect(lines).toHaveLength(100);
+    expect((lines[0] as { readonly text: string }).text).toHaveLength(1_000);
+  });
+
+  test("a script that changes built-ins cannot forge lines or break its result", async () => {
+    const lines: unknown[] = [];
+    const source = `
+      Object.prototype.toJSON = () => 'x"],["error","forged"';
+      Array.prototype.push = String.prototype.slice = JSON.stringify = () => { throw new Error("no"); };
+      Object.defineProperty(Array.prototype, "0", { set() { throw new Error("no"); } });
+      const circle = {}; circle.self = circle;
+      console.log({ a: 1 }, circle, { toString() { throw 1; }, toJSON: undefined });
+      console.log("a\\nb");
+      return "done";`;
+    const result = await scripts.run({ source, variables: {}, onLine: (line) => void lines.push(line) });
+    expect(result).toBe("done");
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toEqual({ level: "info", text: "a\nb" });
+  });
+
   test("a script that throws fails with its own error", async () => {
     await expect(run("throw new TypeError('no')")).rejects.toThrow("script failed: TypeError: no");
     expect(await failure("return (")).toBe("SCRIPT_FAILED");

@@ -1,7 +1,7 @@
 import { guardArguments, kinds, optionTable, PawlError, readOptions } from "pawl";
 import type { Json } from "../feel/json.ts";
 import { ScriptPool } from "../runtime/script-pool.ts";
-import { SCRIPT_LIMITS, type ScriptLimits } from "./script-job.ts";
+import { SCRIPT_LIMITS, SCRIPT_LINES_MAX, type ScriptLimits, type ScriptLine } from "./script-job.ts";
 
 export interface ScriptEngineOptions {
   /** Scripts that run at the same time, each in its own thread. Default 2. */
@@ -21,6 +21,11 @@ export interface ScriptRequest {
   /** The seed of `Math.random`. Default 0. */
   readonly seed?: number;
   readonly timeoutMs?: number;
+  /**
+   * Receives each line that the script has written to its console, after it has ended: at most 100, of at most 1,000 characters. A script that was
+   * stopped has none.
+   */
+  readonly onLine?: (line: ScriptLine) => void;
 }
 
 /** Runs JavaScript in a sandbox. Only JSON goes in and out; a script reaches nothing of the host. */
@@ -51,6 +56,7 @@ const REQUEST = optionTable<ScriptRequest>("the script", {
   now: kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE),
   seed: kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE),
   timeoutMs: kinds.integer(1, TIMEOUT_MS_MAX),
+  onLine: kinds.callback,
 });
 
 export function scriptEngine(given?: ScriptEngineOptions): ScriptEngine {
@@ -59,7 +65,7 @@ export function scriptEngine(given?: ScriptEngineOptions): ScriptEngine {
   const defaults: ScriptLimits = { ...SCRIPT_LIMITS, ...options.limits };
   let ids = 0;
   const run = async (request: ScriptRequest): Promise<Json> => {
-    const { source, variables, now = 0, seed = 0, timeoutMs } = readOptions(REQUEST, request);
+    const { source, variables, now = 0, seed = 0, timeoutMs, onLine } = readOptions(REQUEST, request);
     const limits = timeoutMs === undefined ? defaults : { ...defaults, timeoutMs };
     const input = guardArguments("variables", () => JSON.stringify(variables));
     if (input.length + source.length > limits.inputCharsMax) {
@@ -69,7 +75,8 @@ export function scriptEngine(given?: ScriptEngineOptions): ScriptEngine {
       );
     }
     ids += 1;
-    const answer = await pool.run({ id: ids, source, variables: input, now, seed, limits });
+    const answer = await pool.run({ id: ids, source, variables: input, now, seed, limits, linesMax: SCRIPT_LINES_MAX });
+    if (onLine !== undefined && "lines" in answer) for (const line of answer.lines) onLine(line);
     switch (answer.kind) {
       case "value":
         return JSON.parse(answer.json, withoutPrototype) as Json;

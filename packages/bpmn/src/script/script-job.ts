@@ -29,11 +29,31 @@ export interface ScriptJob {
   /** The seed of `Math.random`. */
   readonly seed: number;
   readonly limits: ScriptLimits;
+  readonly linesMax: number;
+}
+
+/** The most lines of one script that are kept, each of at most 1,000 characters. */
+export const SCRIPT_LINES_MAX = 100;
+
+/** A line that a script has written to its console. */
+export interface ScriptLine {
+  readonly level: "info" | "warn" | "error";
+  readonly text: string;
 }
 
 export type ScriptResult =
-  | { readonly kind: "value"; readonly id: number /** JSON. */; readonly json: string }
-  | { readonly kind: "failed"; readonly id: number; readonly reason: string }
+  | {
+      readonly kind: "value";
+      readonly id: number /** JSON. */;
+      readonly json: string;
+      readonly lines: readonly ScriptLine[];
+    }
+  | {
+      readonly kind: "failed";
+      readonly id: number;
+      readonly reason: string;
+      readonly lines: readonly ScriptLine[];
+    }
   | {
       readonly kind: "limit";
       readonly id: number;

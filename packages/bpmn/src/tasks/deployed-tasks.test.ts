@@ -18,6 +18,7 @@ const SIZES = readDecisions(
 );
 
 let host: string;
+let logged: Array<readonly [string, string, Readonly<Record<string, unknown>>]>;
 let bpmn: Bpmn;
 
 beforeEach(async () => {
@@ -35,10 +36,15 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const scripts = scriptEngine({ size: 1 });
-  const engine = await createEngine({ store: memoryStore(), log: () => undefined });
+  logged = [];
+  const engine = await createEngine({
+    store: memoryStore(),
+    log: (level, text, fields) => void logged.push([level, text, fields]),
+  });
   bpmn = await createBpmn({
     engine,
     retry: { maxAttempts: 1 },
+    handlers: { tell: ({ log }) => log("warn", "told", { to: "ann" }) },
     tasks: {
       serviceTask: httpTasks(httpClient({ trustedHosts: [host] })),
       scriptTask: scriptTasks(scripts),
@@ -114,6 +120,22 @@ test("service, script and business rule tasks of a JSON graph are executed", asy
   };
   expect(answer).toMatchObject({ method: "POST", path: "/orders/7", id: "7", body: '{"fixed":[1,"two"]}' });
   expect(rest).toEqual({ id: "7", n: 2, twice: 4, size: "small" });
+});
+
+test("the console of a script and the log of a handler are lines of the engine's log", async () => {
+  await bpmn.deploy(
+    documentOf(
+      `<startEvent id="s"/><scriptTask id="say" scriptFormat="javascript"><script>console.log("n", variables.n); console.error("oh")</script></scriptTask>
+       <serviceTask id="tell" pawl:handler="tell"/>${flows("s -> say\nsay -> tell")}`,
+    ),
+  );
+  const run = await bpmn.start("p", { n: 9 }, { id: "r" });
+  await run.result();
+  expect(logged.filter(([, , fields]) => fields.run === "r")).toEqual([
+    ["info", "n 9", { run: "r", element: "say" }],
+    ["error", "oh", { run: "r", element: "say" }],
+    ["warn", "told", { run: "r", element: "tell", to: "ann" }],
+  ]);
 });
 
 test("an error status of the server is an incident of the service task", async () => {

@@ -14,7 +14,7 @@ export interface ScriptTaskOptions {
 const OPTIONS = optionTable<ScriptTaskOptions>("scriptTasks", { now: kinds.callback });
 
 /**
- * A handler that runs the scripts of script tasks. Scripts do not run unless it is passed to `createBpmn`:
+ * A handler that runs the scripts of script tasks. What a script writes to its console goes to the engine's log. Scripts do not run unless it is passed to `createBpmn`:
  * `tasks: { scriptTask: scriptTasks(engine) }`.
  */
 export function scriptTasks(engine: ScriptEngine, options?: ScriptTaskOptions): TaskHandler {
@@ -32,6 +32,7 @@ export function scriptTasks(engine: ScriptEngine, options?: ScriptTaskOptions): 
       now: now(),
       seed: seedOf(idempotencyKey),
       ...timeoutOf(job.element),
+      onLine: ({ level, text }) => job.log(level, text === "" ? " " : text),
     });
   };
 }

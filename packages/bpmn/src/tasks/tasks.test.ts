@@ -19,6 +19,8 @@ const jobOf = (element: object, variables: Record<string, unknown>): Job =>
     variables,
     attempt: 1,
     signal: new AbortController().signal,
+    startedBy: null,
+    log: () => undefined,
     idempotencyKey: "r/e",
   }) as unknown as Job;
 

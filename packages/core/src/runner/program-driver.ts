@@ -194,6 +194,10 @@ export class ProgramDriver implements ProgramHost {
     if (this.live) this.#state.pending.requestCommit();
   }
 
+  log(level: "info" | "warn" | "error", text: string, fields: Readonly<Record<string, unknown>>): void {
+    if (this.live) this.#services.log(level, text, { run: this.runId, ...fields });
+  }
+
   incident(incident: ProgramIncident): void {
     if (!this.#hasEnded && !this.ahead.hasHistory) this.#services.onIncident(this.run, incident);
   }

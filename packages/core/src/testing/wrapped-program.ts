@@ -81,6 +81,9 @@ class WrappedHost implements ProgramHost {
   mark(kind: string, id: string, attributes: DocumentAttributes): void {
     this.#host.mark(kind, id, attributes);
   }
+  log(...line: Parameters<ProgramHost["log"]>): void {
+    this.#host.log(...line);
+  }
   incident(incident: ProgramIncident): void {
     this.#host.incident(incident);
   }

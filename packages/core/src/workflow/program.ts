@@ -62,6 +62,8 @@ export interface ProgramHost {
    * has passed this point before.
    */
   incident(incident: ProgramIncident): void;
+  /** Writes a line of the run to the engine's log. Not repeated in replay. */
+  log(level: "info" | "warn" | "error", text: string, fields: Readonly<Record<string, unknown>>): void;
   /** The records that were not delivered yet. */
   readonly ahead: JournalAhead;
   /** Encodes a value for a post. `what` names the value in an error. */
