@@ -21,7 +21,7 @@ export function withKillers(plan: SimCase): SimCase {
       step("s8", { failures: 0, maxAttempts: 1, unfinished: false }),
       { kind: "child", name: "c8", program: kills, ...AWAITED },
     ]),
-    program([{ ...step("s9", null), takesMs: chance.between(100, 600) }]),
+    program([{ ...step("s9", null), takesMs: chance.between(100, 1200) }]),
   ];
   const killers = Array.from({ length: chance.between(1, 3) }, () => kills + (chance.roll(0.25) ? 1 : 0));
   const innocent = Array.from({ length: chance.between(3, 9) }, () => kills + 2);
@@ -63,12 +63,15 @@ function harmless({ hintLost, hintTwice, hintLate }: FaultRates): FaultRates {
 const AWAITED = { mode: "await", onClose: "cancel" } as const;
 
 /**
- * A step that crashes workers, at once or after steps to roll back, one of which may crash workers when it is rolled back. At once, the
- * innocent runs that were claimed with it have made no progress.
+ * A step that crashes workers: at once, so that the innocent runs that were claimed with it have made no progress, or after a sleep, or
+ * after steps to roll back, one of which may crash workers when it is rolled back.
  */
 function killing(chance: Chance): readonly ProgramNode[] {
   const kills = { ...step("s7", null), poison: true };
-  if (chance.roll(0.5)) return [kills];
+  const shape = chance.next();
+  if (shape < 0.3) return [kills];
+  // Its worker claims other runs before it wakes.
+  if (shape < 0.6) return [{ kind: "sleep", name: "w6", ms: chance.between(500, 8000) }, kills];
   const undone = { failures: chance.between(0, 1), maxAttempts: 2, unfinished: false };
   const crashing = step("s6", { ...undone, poison: chance.roll(0.5) });
   const nodes = chance.roll(0.5) ? [crashing, step("s5", undone)] : [crashing];

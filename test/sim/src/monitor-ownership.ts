@@ -3,9 +3,6 @@ import type { AppliedCall } from "./applied-call.ts";
 import { type ExpectedRun, hasEnded } from "./expected-run.ts";
 import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
-/** A run with so many claims is a suspect. */
-const SUSPECT_CLAIMS = 2;
-
 /** Checks how a row may change between two reads, after any call. */
 export function checkRow(monitor: ExpectedState, old: Run, row: Run, isReopened: boolean): void {
   if (row.epoch < old.epoch)
@@ -76,7 +73,6 @@ export class LeaseMonitor {
       if (old === undefined) continue;
       const expectedRun = this.#monitor.expectedRuns.get(run.id);
       if (expectedRun !== undefined) expectedRun.claimsMost = Math.max(expectedRun.claimsMost, run.claims);
-      this.#checkSuspect(run, expectedRun);
       const free = old.owner === null && !hasEnded(old) && (old.status !== "paused" || isCancelled(expectedRun));
       if (!free)
         this.#monitor.violate(
@@ -92,15 +88,6 @@ export class LeaseMonitor {
       if (run.epoch !== old.epoch + 1)
         this.#monitor.violate("I2", `run ${run.id}: a claim changed the epoch from ${old.epoch} to ${run.epoch}`);
     }
-  }
-
-  /** The rollbacks of a poisoned run may crash workers as its steps did, so the run stays a suspect until one has completed. */
-  #checkSuspect(run: Run, expectedRun: ExpectedRun | undefined): void {
-    const stop = expectedRun?.journal.at(-1);
-    if (stop?.kind !== "compensate" || stop.detail !== "failed") return;
-    const { code } = JSON.parse(stop.payload ?? "{}") as { readonly code?: string };
-    if (code === "POISONED" && run.claims < SUSPECT_CLAIMS)
-      this.#monitor.violate("poison", `run ${run.id} is claimed to compensate, and is no suspect`);
   }
 
   #heartbeat(

@@ -8,6 +8,7 @@ import { JournalMonitor } from "./monitor-journal.ts";
 import { rebuildCompletions, rewritten } from "./monitor-operator-actions.ts";
 import { checkRow, LeaseMonitor } from "./monitor-ownership.ts";
 import { checkGone } from "./monitor-retention.ts";
+import { SuspectMonitor } from "./monitor-suspects.ts";
 import { TransactionMonitor } from "./monitor-transactions.ts";
 import { checkWaits, EventLedger } from "./monitor-waits.ts";
 import type { MonitorContext, SimProcess, SimulationContext } from "./simulation-context.ts";
@@ -49,6 +50,7 @@ export class Monitor implements MonitorContext {
   readonly expectedRuns = new Map<string, ExpectedRun>();
   readonly effects: EffectsMonitor;
   readonly transactions: TransactionMonitor;
+  readonly suspects: SuspectMonitor;
   readonly events = new EventLedger();
   /** Dead letters that were replayed or discarded. */
   readonly lettersTaken = new Set<string>();
@@ -64,6 +66,7 @@ export class Monitor implements MonitorContext {
     this.#leases = new LeaseMonitor(this, simulation);
     this.transactions = new TransactionMonitor(this, simulation);
     this.effects = new EffectsMonitor(this, simulation);
+    this.suspects = new SuspectMonitor(this, simulation);
   }
 
   violate(invariant: string, text: string): void {
@@ -77,6 +80,7 @@ export class Monitor implements MonitorContext {
     const reopened = new Map(Array.from(this.expectedRuns, ([id, expectedRun]) => [id, expectedRun.reopened]));
     const rows = await this.#rows();
     this.#leases.check(worker, applied, before, rows);
+    if (applied.kind === "claim") this.suspects.claimed(worker, applied.runs, before);
     checkGone(this, applied, before, rows);
     if (applied.kind === "commit") {
       this.#journal.check(worker, applied, before);

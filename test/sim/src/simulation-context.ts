@@ -71,6 +71,7 @@ export interface MonitorContext extends ExpectedState {
     /** The append of an owner was applied. */
     runStopped(worker: SimProcess, append: Extract<Transition, { kind: "append" }>): void;
   };
+  readonly suspects: { bodyStarts(worker: SimProcess, execution: Execution): void };
   readonly transactions: {
     called(
       worker: SimProcess,

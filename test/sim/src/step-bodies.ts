@@ -44,6 +44,7 @@ export class StepBodies implements BodyRunner {
     const { scheduler, monitor } = this.#simulation;
     if (worker.dead) return never();
     monitor.effects.bodyStarts(worker, execution, { node, location, attempt: info.attempt, given });
+    monitor.suspects.bodyStarts(worker, execution);
     info.signal.addEventListener("abort", () => monitor.effects.bodyAborted(execution, location));
     if (node.poison) {
       this.killers.add(execution.runId);

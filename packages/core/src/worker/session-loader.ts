@@ -66,6 +66,11 @@ export class SessionLoader {
     return this.#parts.sessions.working === 0 && this.#startQueue.isEmpty;
   }
 
+  /** Whether no session works, and none is about to: a load may wake a session that was parked since it began. */
+  get hasNoWork(): boolean {
+    return this.#parts.sessions.isIdle && this.#loading.size === 0;
+  }
+
   /** Whether this process is creating the run, or the run waits in the start queue. */
   isStarting(runId: string): boolean {
     return this.#parts.pendingStarts.has(runId);

@@ -17,7 +17,9 @@ const SKIPPED_LEASES = 10;
 const NONE: ReadonlySet<string> = new Set();
 
 export interface SuspectGroupParts {
-  readonly sessions: Pick<SessionPool, "isIdle" | "admitOnly">;
+  readonly sessions: Pick<SessionPool, "admitOnly">;
+  /** Whether this worker executes no run, and no event that it has received makes it execute one. */
+  readonly isIdle: () => boolean;
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly events: Pick<WorkerEvents, "onSuspectsCleared">;
@@ -51,7 +53,7 @@ export class SuspectGroup implements SuspectClaims {
 
   /** Whether this worker could claim a lone suspect that it skipped. */
   get isReady(): boolean {
-    return this.#skippedSince !== null && this.#suspects.size === 0 && this.#parts.sessions.isIdle;
+    return this.#skippedSince !== null && this.#suspects.size === 0 && this.#parts.isIdle();
   }
 
   get limit(): SuspectLimit {

@@ -97,7 +97,13 @@ export class Worker {
       clock: this.clock,
       isDown: () => this.#committer.down,
     });
-    this.#suspects = new SuspectGroup({ sessions: this.#sessions, clock: this.clock, leaseMs: config.leaseMs, events });
+    this.#suspects = new SuspectGroup({
+      sessions: this.#sessions,
+      isIdle: () => this.#loader.hasNoWork,
+      clock: this.clock,
+      leaseMs: config.leaseMs,
+      events,
+    });
     this.#blockedSteps = new BlockedSteps({
       leaseMs: config.leaseMs,
       log,

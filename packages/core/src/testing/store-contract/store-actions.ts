@@ -1,7 +1,7 @@
 import { endedGenerationId } from "../../model/names.ts";
 import { isTerminal, type Run, type TerminalStatus, type Undo } from "../../model/run.ts";
 import type { DocumentChange, Post, RunState, Transition } from "../../model/transition.ts";
-import type { ClaimRequest, LapsedRun, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, LapsedRun, PruneRequest, SuspectLimit } from "../../rules/tables.ts";
 import { seededSequence } from "../../runtime/random.ts";
 import type { Store } from "../../store/store.ts";
 import { append, cancel, control, document, event, message, newRun, record, wait } from "./builders.ts";
@@ -35,6 +35,7 @@ const NAMES = ["approve", "news", "t0"] as const;
 export class StoreActions {
   readonly #next: () => number;
   #count = 0;
+  #planned: StoreAction[] = [];
   #sent: Transition[] = [];
   readonly #spoiled = new WeakSet<Transition>();
 
@@ -43,13 +44,22 @@ export class StoreActions {
   }
 
   async action(store: Store): Promise<StoreAction> {
+    const planned = this.#planned.shift();
+    if (planned !== undefined) return planned;
     const roll = this.#next();
     if (roll < 0.7) return { kind: "commit", batch: await this.#batch(store) };
     if (roll < 0.8) {
       const workflows = this.#chance(0.8) ? REFS : [this.#pick(REFS)];
+      const request = {
+        worker: this.#pick(WORKERS),
+        workflows,
+        limit: this.#upTo(4),
+        newestFirst: this.#upTo(4) === 1,
+      };
+      if (this.#chance(0.1)) this.#planned = this.#losses(request);
       return {
         kind: "claim",
-        request: { worker: this.#pick(WORKERS), workflows, limit: this.#upTo(4), newestFirst: this.#upTo(4) === 1 },
+        request: this.#chance(0.5) ? request : { ...request, suspects: this.#suspectLimit() },
       };
     }
     if (roll < 0.87) return await this.#heartbeat(store);
@@ -57,6 +67,20 @@ export class StoreActions {
     if (roll < 0.89) return { kind: "prune", request: this.#prune(store.now()) };
     if (roll < 0.94) return { kind: "read", worker: this.#pick(WORKERS) };
     return { kind: "advance", ms: this.#upTo(40) };
+  }
+
+  /** A worker that is lost and claims its runs again, until some of them are suspects. */
+  #losses(request: ClaimRequest): StoreAction[] {
+    return Array.from({ length: this.#upTo(4) }).flatMap(() => [
+      { kind: "retire", worker: request.worker },
+      { kind: "claim", request: { ...request, suspects: this.#suspectLimit() } },
+    ]);
+  }
+
+  #suspectLimit(): SuspectLimit {
+    const held = this.#upTo(3) - 1;
+    if (held > 0) return { claims: this.#chance(0.3) ? 1 : 2, held, max: 0, idle: this.#chance(0.5) };
+    return { claims: 2, held, max: this.#chance(0.2) ? this.#upTo(2) : null, idle: this.#chance(0.5) };
   }
 
   async #heartbeat(store: Store): Promise<StoreAction> {
