@@ -249,6 +249,47 @@ describe("conversion of JSON graphs", () => {
     );
   });
 
+  test("ids of every allowed form, and properties with any name, survive the way to a document and back", async () => {
+    const ids = [
+      "1a",
+      "a.b-c_d",
+      "Prüfung",
+      "message-1",
+      "n:1",
+      "pawl:x",
+      "s.shape",
+      "definitions",
+      "注文",
+      "pawl_1",
+      "pawl_",
+      "_",
+      "1_2_",
+    ];
+    const data = JSON.parse('{"properties":{"__proto__":"p","constructor":"c"},"toString":"t","a b":"x"}');
+    const nodes: GraphNode[] = [
+      { id: "s", type: "startEvent" },
+      ...ids.map((id): GraphNode => ({ id, type: "sendTask", data: { message: "m", ...data } })),
+    ];
+    const connections = ids.map((id, i) => ({ id: `f:${i}`, source: nodes[i]?.id ?? "", target: id }));
+    const graph: Graph = { id: "g:1", nodes, connections };
+    const document = graphToBpmn(graph);
+    expect((await inspectBpmn(document)).problems.all).toEqual([]);
+    const [again] = await bpmnToGraphs(document);
+    expect(again?.nodes.map(({ id }) => id)).toEqual(nodes.map(({ id }) => id));
+    expect(again?.connections).toEqual(connections);
+    expect(again?.nodes[1]?.data).toMatchObject({ toString: "t", "a b": "x", constructor: "c" });
+  });
+
+  test("a graph whose document would be too large to read is rejected", () => {
+    const label = "x".repeat(990_000);
+    const nodes: GraphNode[] = [
+      { id: "s", type: "startEvent" },
+      ...Array.from({ length: 12 }, (_, i): GraphNode => ({ id: `n${i}`, type: "task", data: { label } })),
+    ];
+    const connections = nodes.slice(1).map(({ id }, i) => ({ source: nodes[i]?.id ?? "", target: id }));
+    expect(() => graphToBpmn({ id: "g", nodes, connections })).toThrow("can be read");
+  });
+
   test("sub-processes that are nested too deeply for a document are rejected", () => {
     const nodes = Array.from({ length: 300 }, (_, i): GraphNode => {
       const parent = i === 0 ? {} : { parent: `n${i - 1}` };

@@ -313,16 +313,16 @@ export function plainProperties({ properties }: Element): Readonly<Record<string
 function propertyFields(element: Element, properties: Readonly<Record<string, string>>, resultVariable: unknown): Data {
   const taken = modelFieldsOf(element.type);
   const request = requestField(element, properties, resultVariable);
-  const fields: Record<string, unknown> = {};
-  const others: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(plainProperties({ ...element, properties }))) {
-    if (request !== null && isOfRequest(name)) continue;
-    (taken.has(name) ? others : fields)[name] = parsedIfJson(value);
-  }
+  const own = Object.entries(plainProperties({ ...element, properties })).filter(
+    ([name]) => request === null || !isOfRequest(name),
+  );
+  const isOther = (name: string): boolean => taken.has(name) || name === "__proto__";
+  const values = own.map(([name, value]) => [name, parsedIfJson(value)] as const);
+  const others = values.filter(([name]) => isOther(name));
   return {
     ...(request !== null && { serviceConfig: request }),
-    ...fields,
-    ...(Object.keys(others).length > 0 && { properties: others }),
+    ...Object.fromEntries(values.filter(([name]) => !isOther(name))),
+    ...(others.length > 0 && { properties: Object.fromEntries(others) }),
   };
 }
 

@@ -92,6 +92,9 @@ const AT_REST = [
 /** After these, what a run had not committed is dropped. */
 const GONE = ["run.cancelled", "run.lost"] as const;
 
+/** The most records of a run that are remembered until its program receives them. Later events wait until the run is suspended. */
+const COMMITTED_MAX = 1_000;
+
 /** The events of a run that wait for the commit of the record that caused them. */
 interface Waiting {
   readonly queue: { readonly location: string; readonly events: readonly ProcessEvent[] }[];
@@ -194,7 +197,7 @@ export class ProcessEvents {
     const waiting = this.#waiting.get(runId);
     if (waiting !== undefined) {
       if (waiting.queue.some((each) => each.location === location)) this.#release(waiting, location);
-      else waiting.committed.add(location);
+      else if (waiting.committed.size < COMMITTED_MAX) waiting.committed.add(location);
     }
     this.#reportErrors();
   }

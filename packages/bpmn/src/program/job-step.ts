@@ -46,7 +46,8 @@ export function issueJobStep(
     retry: policyOf(own?.retry ?? parts.retry),
     settle,
   });
-  const timeoutMs = listener === null ? taskTimeoutMs(element?.properties.timeout ?? "") : null;
+  const timeout = listener === null ? element?.properties.timeout : undefined;
+  const timeoutMs = timeout === undefined ? null : taskTimeoutMs(timeout);
   host.issue({ ...step, timeoutMs, retryOnTimeout: true });
 }
 
