@@ -18,8 +18,23 @@ import {
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import { NODE_TYPES } from "./definition/graph-elements.ts";
 import type { Graph } from "./definition/read-graph.ts";
-import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
+import {
+  DEPLOY_OPTIONS,
+  Definitions,
+  type Deployed,
+  type DeployOptions,
+  type Version,
+} from "./deployment/definitions.ts";
+import {
+  DEPLOY_FILES_OPTIONS,
+  type DeployedFiles,
+  type DeployFilesOptions,
+  deployFiles,
+  FILES,
+} from "./deployment/deploy-files.ts";
 import type { Deployment, DeploymentState, DeploymentView } from "./deployment/deployments.ts";
+import type { ResourceFile } from "./deployment/read-resource.ts";
+import { type Resource, Resources, type ResourceType } from "./deployment/resources.ts";
 import {
   checkedInput,
   chosenStart,
@@ -55,6 +70,7 @@ import type { Handlers, NodeTypes, TypeHandlers } from "./program/handlers.ts";
 import { SIGNAL_TTL } from "./program/outgoing-messages.ts";
 import { type ProcessEngine, workerOf } from "./program/process-engine.ts";
 import { type MessageValue, messageStartTopic, messageTopic, signalTopic, taskMessage } from "./program/topics.ts";
+import { systemNow } from "./runtime/system.ts";
 
 export interface BpmnOptions {
   /** The engine that executes the processes. With a client, `createBpmn` does everything but execute: it deploys, starts, reads and operates. */
@@ -90,6 +106,9 @@ export interface PublishOptions {
   /** How long the message is kept until an instance receives it. Default 1 hour. */
   readonly ttl?: Duration;
 }
+
+/** One version of a decision model or a form. */
+export type ResourceView = Pick<Resource, "version" | "versionTag" | "hash" | "deployedAt">;
 
 /** The time of a view. */
 export interface AtOption {
@@ -133,10 +152,7 @@ const BPMN_OPTIONS = optionTable<BpmnOptions>("createBpmn", {
   snapshotEvery: kinds.integer(1),
   snapshotAtJoins: kinds.flag,
 });
-const DEPLOY_OPTIONS = optionTable<DeployOptions>("deploy", {
-  state: kinds.oneOf("draft", "published"),
-  strict: kinds.flag,
-});
+const RESOURCE_TYPE = kinds.oneOf("decisions", "form");
 const AT_OPTION = optionTable<AtOption>("the call", { at: kinds.integer(0) });
 const BY_OPTION = optionTable<ByOption>("the call", { by: kinds.text });
 const CONDITION_OPTIONS = optionTable<Pick<StartProcessOptions, "tags" | "businessKey">>("startByCondition", {
@@ -182,6 +198,7 @@ export class Bpmn {
   readonly #evaluate: Evaluate;
   readonly #events: ProcessEvents;
   readonly #forms: Forms;
+  readonly #resources: Resources;
 
   /** Use `createBpmn`. */
   constructor(given: BpmnOptions) {
@@ -214,7 +231,8 @@ export class Bpmn {
     this.tasks = observedTasks(ofTasks, (task, action) => this.#events.onTaskAction(task, action));
     const table = { handlers, tasks, nodeTypes };
     const parts = { table, retry, evaluate, snapshotEvery, snapshotAtJoins, flawOf: flaw, events: this.#events };
-    this.#definitions = new Definitions(engine, parts, options.workflows ?? []);
+    this.#resources = new Resources(engine.documents, options.now ?? systemNow);
+    this.#definitions = new Definitions(engine, parts, options.workflows ?? [], this.#resources);
   }
 
   async open(): Promise<void> {
@@ -241,6 +259,26 @@ export class Bpmn {
    */
   async deploy(source: string | Uint8Array | Graph, options?: DeployOptions): Promise<readonly Deployed[]> {
     return await this.#definitions.deploy(source, readOptions(DEPLOY_OPTIONS, options));
+  }
+
+  /**
+   * Deploys files together: BPMN documents, graphs, DMN documents and forms. Nothing is deployed if one of them has problems. Each decision
+   * model and form has its own versions; unchanged content keeps its version. A name is read from disk, or by `resolve`.
+   */
+  async deployFiles(
+    files: readonly (string | ResourceFile)[],
+    deployOptions?: DeployFilesOptions,
+  ): Promise<DeployedFiles> {
+    readArgument(FILES, files, "files");
+    const options = readOptions(DEPLOY_FILES_OPTIONS, deployOptions);
+    return await deployFiles({ definitions: this.#definitions, resources: this.#resources }, files, options);
+  }
+
+  /** The versions of a deployed decision model or form, oldest first. */
+  async resources(type: ResourceType, id: string): Promise<readonly ResourceView[]> {
+    readArgument(RESOURCE_TYPE, type, "type");
+    const all = await this.#resources.versions(type, readArgument(kinds.name, id, "id"));
+    return all.map(({ version, versionTag, hash, deployedAt }) => ({ version, versionTag, hash, deployedAt }));
   }
 
   /** The versions of a process, oldest first. */

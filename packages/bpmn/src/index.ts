@@ -1,4 +1,4 @@
-export { type AtOption, Bpmn, type BpmnOptions, createBpmn, type PublishOptions } from "./bpmn.ts";
+export { type AtOption, Bpmn, type BpmnOptions, createBpmn, type PublishOptions, type ResourceView } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
 export { bpmnToGraphs, type ConvertGraphOptions, graphToBpmn } from "./definition/convert-graph.ts";
 export { rewriteBpmn } from "./definition/moddle.ts";
@@ -6,12 +6,15 @@ export { type IgnoredExtension, type Problem, problemsOf } from "./definition/pr
 export { readBpmn } from "./definition/read-bpmn.ts";
 export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
 export type { Deployed, DeployOptions } from "./deployment/definitions.ts";
+export type { DeployedFiles, DeployFilesOptions } from "./deployment/deploy-files.ts";
 export type {
   Deployment,
   DeploymentAction as DeploymentAct,
   DeploymentState,
   DeploymentView,
 } from "./deployment/deployments.ts";
+export type { ResolveFile, ResourceFile } from "./deployment/read-resource.ts";
+export type { DeployedResource, ResourceType } from "./deployment/resources.ts";
 export type { StartProcessOptions } from "./deployment/start-process.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/decision-model.ts";
@@ -79,6 +82,7 @@ export type { Environment } from "./machine/working-state.ts";
 export type { TaskFacts, TaskForm } from "./model/human-task.ts";
 export type {
   ActivityElement,
+  Binding,
   CallElement,
   Element,
   ElementType,

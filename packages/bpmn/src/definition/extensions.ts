@@ -1,4 +1,5 @@
-import type { Expression, Mapping, RetrySetting } from "../model/process.ts";
+import { bindingOf } from "../model/pins.ts";
+import type { Binding, Expression, Mapping, RetrySetting } from "../model/process.ts";
 import { computed, textOrComputed } from "../model/process.ts";
 import { parseTimer } from "../model/timer.ts";
 import { type Model, modelIn, modelsIn, textIn } from "./moddle.ts";
@@ -17,6 +18,8 @@ export interface Extensions {
   readonly correlationKey: Expression | null;
   readonly called: Expression | null;
   readonly calledVersion: number | null;
+  /** The version of what the element refers to: a process, a decision or a form. */
+  readonly binding: Binding | null;
   /** Whether a call activity waits for the end of the called process. */
   readonly waits: boolean;
   readonly passes: "all" | "inputs";
@@ -83,6 +86,7 @@ export function extensionsOf(model: Model): Extensions {
     ),
     called: optional(textIn(called, "processId"), textOrComputed),
     calledVersion: Number(textIn(called, "version") ?? attribute("calledElementVersion") ?? Number.NaN) || null,
+    binding: bindingIn(called ?? decision ?? named("formDefinition"), attribute),
     waits: (textIn(called, "waitForCompletion") ?? attribute("waitForCompletion")) !== "false",
     script: script === null ? null : { text: textIn(script, "expression") ?? script.$body ?? "", format: "feel" },
     ...passedOf(all, called),
@@ -173,6 +177,15 @@ function retryOf(model: Model | null, retries: string | null): RetrySetting | nu
     maxMs: number("maxMs", RETRY_DEFAULT.maxMs),
     jitter: number("jitter", RETRY_DEFAULT.jitter),
   };
+}
+
+/** The binding of an extension element of Camunda 8, or of the attributes of Camunda 7. */
+function bindingIn(reference: Model | null, attribute: (name: string) => string | null): Binding | null {
+  const own = bindingOf(textIn(reference, "bindingType"), textIn(reference, "versionTag"), null);
+  const found = ["calledElement", "decisionRef", "formRef"].map((name) =>
+    bindingOf(attribute(`${name}Binding`), attribute(`${name}VersionTag`), attribute(`${name}Version`)),
+  );
+  return own ?? found.find((each) => each !== null) ?? null;
 }
 
 /** The variables that a call activity passes and returns. Elements `in` and `out` name them, or all. */

@@ -173,6 +173,7 @@ function taskOf(context: ReadContext, model: Model, connections: Connections, ty
     message: isMessage ? { ...named(messageName(context, model, model)), key: keyOf(model, model) } : null,
     instantiates: flagIn(model, "instantiate"),
     retry: extensions.retry,
+    ...(extensions.binding !== null && { binding: extensions.binding }),
     ...(type === "userTask" && formIn(context, model)),
   };
 }
@@ -199,6 +200,7 @@ function callOf(context: ReadContext, model: Model, connections: Connections): C
       type: "callActivity",
       called: extensions.called ?? textOrComputed(called),
       version: extensions.calledVersion,
+      ...(extensions.binding !== null && { binding: extensions.binding }),
       waits: extensions.waits,
       passes: extensions.passes,
       ...(extensions.returns !== null && { returns: extensions.returns }),
@@ -216,6 +218,7 @@ function callOf(context: ReadContext, model: Model, connections: Connections): C
     message: null,
     instantiates: false,
     retry: own.retry,
+    ...(own.binding !== null && { binding: own.binding }),
   };
 }
 

@@ -2,6 +2,7 @@ import { type Ctx, Loop, type SelectArm, workflow } from "pawl";
 import type { Evaluate } from "../expressions.ts";
 import type { Variables } from "../machine/state.ts";
 import { triggersOf } from "../machine/subscriptions.ts";
+import type { Pins } from "../model/pins.ts";
 import type { Element, EventTrigger, Expression, Process } from "../model/process.ts";
 import { firstDue, nextDue, parseTimer } from "../model/timer.ts";
 import { type MessageValue, messageStartTopic, signalTopic } from "../program/topics.ts";
@@ -20,6 +21,8 @@ export interface Definition {
   readonly starts: readonly Start[];
   /** A draft starts no instances until it is published. */
   readonly isDraft?: boolean;
+  /** The versions that were deployed with it, if it is bound to them. */
+  readonly pins?: Pins;
 }
 
 /** A trigger that starts an instance, and its element. */

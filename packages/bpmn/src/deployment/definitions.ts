@@ -1,15 +1,27 @@
 import { createHash } from "node:crypto";
-import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
+import {
+  type AnyWorkflow,
+  type Engine,
+  kinds,
+  type OptionKind,
+  optionTable,
+  PawlError,
+  programWorkflow,
+  type Workflow,
+} from "pawl";
 import { checkExpressions, type FlawOf } from "../definition/check-expressions.ts";
 import { type IgnoredExtension, type InspectedModel, modelInvalid, type Problem } from "../definition/problem.ts";
 import { inspectBpmn } from "../definition/read-bpmn.ts";
 import { type Graph, inspectGraph, withNodeTypes } from "../definition/read-graph.ts";
 import type { Variables } from "../machine/state.ts";
-import type { Process } from "../model/process.ts";
+import { type BoundReference, boundReferences, NO_PINS, type Pins, pinsFor } from "../model/pins.ts";
+import type { Binding, Process } from "../model/process.ts";
 import type { Called } from "../program/call-activities.ts";
+import type { HandlerTable } from "../program/handlers.ts";
 import { type ProcessEngine, workerOf } from "../program/process-engine.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { type ProgramParts, processProgram } from "../program/process-program.ts";
+import { deployedDecisions } from "../tasks/deployed-decisions.ts";
 import { decodeXml, isDocument } from "../xml/decode-xml.ts";
 import { XML_LIMITS } from "../xml/xml-element.ts";
 import {
@@ -24,6 +36,7 @@ import {
   unusableStarts,
 } from "./definition-run.ts";
 import { type Deployment, type DeploymentState, Deployments } from "./deployments.ts";
+import type { Resources } from "./resources.ts";
 
 /** A deployed version of a process. */
 export interface Deployed {
@@ -44,6 +57,12 @@ export interface DeployOptions {
   readonly strict?: boolean;
 }
 
+export const DEPLOY_KINDS = { state: kinds.oneOf("draft", "published"), strict: kinds.flag } as const satisfies {
+  readonly state: OptionKind<"draft" | "published">;
+  readonly strict: OptionKind<boolean>;
+};
+export const DEPLOY_OPTIONS = optionTable<DeployOptions>("deploy", DEPLOY_KINDS);
+
 /** A version that this process has loaded. */
 export interface Version {
   readonly definition: Definition;
@@ -51,7 +70,14 @@ export interface Version {
   readonly workflow: Workflow<ProcessInput, Variables>;
 }
 
-interface RunParts extends Omit<ProgramParts, "process" | "resolve"> {
+/** A source that was read and checked. */
+export interface Prepared {
+  readonly runnable: readonly Process[];
+  readonly stored: Source;
+  readonly notes: Pick<Deployed, "warnings" | "ignored">;
+}
+
+interface RunParts extends Omit<ProgramParts, "process" | "resolve" | "pins"> {
   readonly flawOf: FlawOf;
 }
 
@@ -66,6 +92,7 @@ export class Definitions {
   /** The engine if it executes runs. Null for a client. */
   readonly #worker: Engine | null;
   readonly #parts: RunParts;
+  readonly #resources: Resources;
   readonly #code: ReadonlyMap<string, AnyWorkflow>;
   readonly #versions = new Map<string, Version>();
   readonly #latest = new Map<string, number>();
@@ -77,9 +104,10 @@ export class Definitions {
   readonly #workflow: ReturnType<typeof definitionWorkflow>;
   readonly deployments: Deployments;
 
-  constructor(engine: ProcessEngine, parts: RunParts, code: readonly AnyWorkflow[]) {
+  constructor(engine: ProcessEngine, parts: RunParts, code: readonly AnyWorkflow[], resources: Resources) {
     this.#engine = engine;
     this.#worker = workerOf(engine);
+    this.#resources = resources;
     this.deployments = new Deployments(engine.documents);
     this.#parts = parts;
     this.#code = new Map(code.map((each) => [each.name, each]));
@@ -135,10 +163,12 @@ export class Definitions {
     } while (cursor !== undefined);
   }
 
-  async deploy(
-    source: string | Uint8Array | Graph,
-    { state = "published", strict = false }: DeployOptions,
-  ): Promise<readonly Deployed[]> {
+  async deploy(source: string | Uint8Array | Graph, options: DeployOptions): Promise<readonly Deployed[]> {
+    return await this.deployAll([await this.prepare(source, options)], NO_PINS, options);
+  }
+
+  /** Reads and checks a source. Throws all of its problems. */
+  async prepare(source: string | Uint8Array | Graph, { strict = false }: DeployOptions): Promise<Prepared> {
     const { processes, problems, warnings, ignored, stored } = await readSource(
       source,
       Object.keys(this.#parts.table.nodeTypes),
@@ -156,10 +186,30 @@ export class Definitions {
       const text = "the model has no executable process; set isExecutable on the one to run";
       throw modelInvalid("the model", [{ element: null, line: null, text }]);
     }
-    const deployed: Deployed[] = [];
-    for (const process of runnable) deployed.push(await this.#deployOne(process, stored, state));
     const notes = { ...(warnings.length > 0 && { warnings }), ...(ignored.length > 0 && { ignored }) };
-    return deployed.map((each) => ({ ...each, ...notes }));
+    return { runnable, stored, notes };
+  }
+
+  /** Throws `MODEL_INVALID` if a process is bound to something that the deployment does not contain. */
+  checkDeployment(sources: readonly Prepared[], resources: Pins): void {
+    inCallOrder(boundIn(sources), resources);
+  }
+
+  /** Deploys the processes of all sources. A process comes after those that it calls with the binding `deployment`. */
+  async deployAll(
+    sources: readonly Prepared[],
+    resources: Pins,
+    { state = "published" }: DeployOptions,
+  ): Promise<readonly Deployed[]> {
+    const versions: Record<string, number> = {};
+    const deployed: Deployed[] = [];
+    for (const { process, stored, notes, references } of inCallOrder(boundIn(sources), resources)) {
+      const pins = references.length === 0 ? null : pinsFor(references, { ...resources, processes: { ...versions } });
+      const made = await this.#deployOne(process, stored, state, pins);
+      versions[process.id] = made.version;
+      deployed.push({ ...made, ...notes });
+    }
+    return deployed;
   }
 
   /** Returns a version, or the latest published one if `version` is null. Loads it from the store if necessary. */
@@ -196,11 +246,24 @@ export class Definitions {
   }
 
   /** Resolves the name in a call activity: a process, otherwise a code workflow. */
-  async resolve(called: string, version: number | null): Promise<Called> {
+  async resolve(called: string, version: number | null, binding: Binding | null = null): Promise<Called> {
+    if (binding?.kind === "versionTag") return await this.#tagged(called, binding.tag);
     const code = this.#loaded(called, version) === null ? this.#code.get(called) : undefined;
     if (code !== undefined) return { name: code.name, version: code.version, isProcess: false };
     const { definition } = await this.version(called, version);
     return { name: definition.process, version: definition.version, isProcess: true };
+  }
+
+  /** The latest version of a process with a version tag that may be started. */
+  async #tagged(process: string, tag: string): Promise<Called> {
+    await this.refresh();
+    for (let version = this.#latest.get(process) ?? 0; version > 0; version -= 1) {
+      const state = this.deployments.stateOf(process, version);
+      const isStartable = state === "published" || state === "deprecated";
+      if (isStartable && this.#loaded(process, version)?.process.versionTag === tag)
+        return { name: process, version, isProcess: true };
+    }
+    throw new PawlError("PROCESS_NOT_FOUND", `process ${process} has no version with tag ${tag}; deploy it first`);
   }
 
   #loaded(process: string, version: number | null): Version | null {
@@ -209,8 +272,13 @@ export class Definitions {
   }
 
   /** Deploys one process as the next version. An unchanged model keeps its version. */
-  async #deployOne(process: Process, source: Source, state: "draft" | "published"): Promise<Deployed> {
-    const hash = createHash("sha256").update(source.kind).update(source.text).digest("hex");
+  async #deployOne(
+    process: Process,
+    source: Source,
+    state: "draft" | "published",
+    pins: Pins | null,
+  ): Promise<Deployed> {
+    const hash = hashOf(source, pins);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const latest = this.#latest.get(process.id) ?? 0;
       const was = this.deployments.stateOf(process.id, latest);
@@ -219,7 +287,8 @@ export class Definitions {
         return { process: process.id, version: latest, isNew: false };
       }
       const version = latest + 1;
-      const own = { process: process.id, version, hash, source, starts: startsOf(process, this.#parts.evaluate) };
+      const starts = startsOf(process, this.#parts.evaluate);
+      const own = { process: process.id, version, hash, source, starts, ...(pins !== null && { pins }) };
       const definition = state === "draft" ? { ...own, isDraft: true } : own;
       if (await this.#claim(definition)) {
         const before = this.#latestPublished(process.id);
@@ -277,12 +346,35 @@ export class Definitions {
     const id = definitionId(definition.process, definition.version);
     if (this.#versions.has(id)) return;
     const process = read ?? (await this.#read(definition));
-    const parts = { ...this.#parts, process, resolve: (name: string, n: number | null) => this.resolve(name, n) };
-    const program = processProgram(parts);
+    const { pins = NO_PINS } = definition;
+    const program = processProgram({
+      ...this.#parts,
+      process,
+      pins,
+      table: this.#tableWith(pins),
+      resolve: (name, version, binding) => this.#resolveFor(definition, name, version, binding),
+    });
     const workflow = programWorkflow<ProcessInput, Variables>(process.id, program, { version: definition.version });
     this.#versions.set(id, { definition, process, workflow });
     this.#latest.set(process.id, Math.max(this.#latest.get(process.id) ?? 0, definition.version));
     await this.#worker?.register(workflow);
+  }
+
+  /** Handlers of the application, and for decisions of which it handles none, the deployed ones. */
+  #tableWith(pins: Pins): HandlerTable {
+    const { table } = this.#parts;
+    return { ...table, tasks: { businessRuleTask: deployedDecisions(this.#resources, pins), ...table.tasks } };
+  }
+
+  /** Resolves the name in a call activity of a process. A process that is bound to its deployment calls its own version. */
+  async #resolveFor(
+    { process, version, pins = NO_PINS }: Definition,
+    called: string,
+    wanted: number | null,
+    binding: Binding | null,
+  ): Promise<Called> {
+    if (binding?.kind !== "deployment") return await this.resolve(called, wanted, binding);
+    return await this.resolve(called, called === process ? version : (pins.processes[called] ?? null));
   }
 
   /** Problems are ignored: a stored model was deployable, and its runs continue if this release rejects such models. */
@@ -293,6 +385,52 @@ export class Definitions {
       throw new PawlError("PROCESS_NOT_FOUND", `process ${process} not found in its deployed model`);
     return found;
   }
+}
+
+/** A model that is bound to its deployment has another version if one of those is changed. */
+function hashOf({ kind, text }: Source, pins: Pins | null): string {
+  const hash = createHash("sha256").update(kind).update(text);
+  if (pins !== null) hash.update(JSON.stringify(pins));
+  return hash.digest("hex");
+}
+
+function boundIn(sources: readonly Prepared[]) {
+  return sources.flatMap(({ runnable, stored, notes }) =>
+    runnable.map((process) => ({ process, stored, notes, references: boundReferences(process) })),
+  );
+}
+
+type Bound = { readonly process: Process; readonly references: readonly BoundReference[] };
+
+/**
+ * Orders processes so that each comes after those that it calls with the binding `deployment`. Throws `MODEL_INVALID` for references to
+ * something that the deployment does not contain, and for processes that are bound to each other.
+ */
+function inCallOrder<T extends Bound>(all: readonly T[], resources: Pins): readonly T[] {
+  const known = { ...resources, processes: Object.fromEntries(all.map(({ process }) => [process.id, 0])) };
+  const problems = all.flatMap(({ references }) =>
+    references
+      .filter(({ to, name }) => !Object.hasOwn(known[to], name))
+      .map(({ element, line, name }) => {
+        const text = `${name} is bound to its deployment, which does not contain it; deploy both with deployFiles`;
+        return { element, line, text };
+      }),
+  );
+  if (problems.length > 0) throw modelInvalid("the deployment", problems);
+  const ordered: T[] = [];
+  const open = new Map(all.map((each) => [each.process.id, each]));
+  while (open.size > 0) {
+    const next = [...open.values()].find(({ process, references }) =>
+      references.every(({ to, name }) => to !== "processes" || name === process.id || !open.has(name)),
+    );
+    if (next === undefined) {
+      const text = `the processes ${[...open.keys()].join(", ")} call each other with the binding deployment; use another`;
+      throw modelInvalid("the deployment", [{ element: null, line: null, text }]);
+    }
+    open.delete(next.process.id);
+    ordered.push(next);
+  }
+  return ordered;
 }
 
 async function readSource(

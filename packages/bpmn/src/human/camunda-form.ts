@@ -33,6 +33,14 @@ export function readCamundaForm(form: unknown): ConvertedForm | string {
   return flaw ?? { id: typeof form.id === "string" ? form.id : null, schema: { ...schema }, ignored };
 }
 
+/** The JSON schema of a deployed form. */
+export function schemaOfForm(text: string): unknown {
+  const value = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(value.components)) return value;
+  const read = readCamundaForm(value);
+  return typeof read === "string" ? true : read.schema;
+}
+
 function addComponents(schema: ObjectSchema, given: unknown, ignored: string[], depth: number): string | null {
   if (!Array.isArray(given)) return "the components of a form must be a list";
   if (depth > DEPTH_MAX) return "the form is nested too deep";

@@ -12,9 +12,12 @@ import {
   readArgument,
   readOptions,
 } from "pawl";
+import { Resources } from "../deployment/resources.ts";
 import type { Variables } from "../machine/state.ts";
+import type { TaskForm } from "../model/human-task.ts";
 import { ACTION_MESSAGE, taskMessage } from "../program/topics.ts";
 import { freshId, systemNow } from "../runtime/system.ts";
+import { schemaOfForm } from "./camunda-form.ts";
 import { checkForm, checkForms, FORMS, type Forms } from "./forms.ts";
 import { flawsOfSchema } from "./json-schema.ts";
 import { TASK_KIND, type TaskAction, type TaskDocument, type TaskState, taskAttributes } from "./task-document.ts";
@@ -131,6 +134,7 @@ export class HumanTasks {
   readonly #now: () => number;
   readonly #newId: () => string;
   readonly #onAction: (task: HumanTask, action: TaskAction) => void;
+  readonly #resources: Resources;
 
   /** Use `humanTasks`, or `tasks` of `createBpmn`. */
   constructor(
@@ -142,6 +146,7 @@ export class HumanTasks {
     this.#forms = forms;
     this.#now = now;
     this.#newId = newId;
+    this.#resources = new Resources(engine.documents, now);
   }
 
   async get(id: string): Promise<HumanTask> {
@@ -151,6 +156,19 @@ export class HumanTasks {
   /** The actions on a task, oldest first. */
   async history(id: string): Promise<readonly TaskAction[]> {
     return (await this.get(id)).history;
+  }
+
+  /** The JSON schema of the form of a task. Null if it has no form, or one that is not known here. */
+  async form(id: string): Promise<unknown> {
+    const form = await this.#known((await this.get(id)).form);
+    return (form?.kind === "id" ? this.#forms[form.id] : form?.schema) ?? null;
+  }
+
+  /** A form that is deployed, as its schema. Forms of the application take precedence. */
+  async #known(form: TaskForm | null): Promise<TaskForm | null> {
+    if (form?.kind !== "id" || Object.hasOwn(this.#forms, form.id)) return form;
+    const [text] = (await this.#resources.form(form.id, form.binding ?? null))?.texts ?? [];
+    return text === undefined ? form : { kind: "schema", schema: schemaOfForm(text) };
   }
 
   /** Lists tasks by user, group, run, due date or state, in pages. Ordered by id; if `due` is set, by due date. */
@@ -217,9 +235,9 @@ export class HumanTasks {
   async complete(id: string, givenVariables?: Variables, given?: ByOptions): Promise<HumanTask> {
     const filled = readArgument(kinds.optional(kinds.variables), givenVariables, "variables") ?? {};
     const options = readOptions(BY_OPTIONS, given);
-    return await this.#change(id, (task) => {
+    return await this.#change(id, async (task) => {
       checkAssignee(task, options.by);
-      const variables = checkForm(id, task.form, this.#forms, filled);
+      const variables = checkForm(id, await this.#known(task.form), this.#forms, filled);
       const at = this.#now();
       const completion = { at, by: options.by ?? null, variables };
       return {
@@ -261,7 +279,7 @@ export class HumanTasks {
   /** Reads the task, decides and writes, until no other change interferes. `decide` returns null if nothing is to change. */
   async #change(
     id: string,
-    decide: (task: HumanTask & TaskDocument) => Change | null,
+    decide: (task: HumanTask & TaskDocument) => Promise<Change | null> | Change | null,
     states: "open" | "any" = "open",
   ): Promise<HumanTask> {
     const actionId = this.#newId();
@@ -271,7 +289,7 @@ export class HumanTasks {
       // An earlier attempt was written, but its reply was lost.
       if (task.history.some((action) => action.id === actionId)) return taskOf(seen);
       if (states === "open" && task.state !== "open") throw taskError(id, `is ${task.state}`, "TASK_STATE");
-      const change = decide(task);
+      const change = await decide(task);
       if (change === null) return taskOf(seen);
       const { action, changes, state = task.state, sends } = change;
       const history = [...task.history, { ...action, id: actionId, at: this.#now() }];

@@ -1,5 +1,5 @@
 import type { TaskFacts } from "../model/human-task.ts";
-import type { EventTrigger, Listener } from "../model/process.ts";
+import type { Binding, EventTrigger, Listener } from "../model/process.ts";
 
 /**
  * The state of one process instance, as JSON: a tree of rows, their subscriptions and their open commands. A row exists while
@@ -183,6 +183,7 @@ export type Command =
       readonly row: number;
       readonly called: string;
       readonly version: number | null;
+      readonly binding?: Binding;
       /** False if the call completes as soon as the child is started. */
       readonly waits: boolean;
     }

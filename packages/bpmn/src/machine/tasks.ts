@@ -44,9 +44,9 @@ export const receive: StartActivity = (state, row, element) => {
 export const call: StartActivity = (state, row, element) => {
   if (element.type !== "callActivity") return;
   const called = textOf(evaluate(state, row, element.called));
-  const { version, waits } = element;
+  const { version, waits, binding } = element;
   const location = newRowLocation(row, "call");
-  issue(state, { kind: "call", location, row: row.id, called, version, waits });
+  issue(state, { kind: "call", location, row: row.id, called, version, waits, ...(binding && { binding }) });
 };
 
 export function publish(state: WorkingState, row: Row, message: NonNullable<TaskElement["message"]>): void {

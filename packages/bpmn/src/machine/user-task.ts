@@ -49,14 +49,15 @@ function factsOf(state: WorkingState, row: Row, element: ActivityElement): TaskF
   };
 }
 
-type FormSettings = Pick<ReturnType<typeof humanTaskOf>, "formSchema" | "formDefaults">;
+type FormSettings = Pick<ReturnType<typeof humanTaskOf>, "formSchema" | "formBinding" | "formDefaults">;
 
 function formOf(
   id: string | null,
-  { formSchema, formDefaults }: FormSettings,
+  { formSchema, formBinding, formDefaults }: FormSettings,
   value: (expression: Expression) => unknown,
 ): TaskForm | null {
-  if (formSchema === null) return id === null ? null : { kind: "id", id };
+  if (formSchema === null)
+    return id === null ? null : { kind: "id", id, ...(formBinding !== null && { binding: formBinding }) };
   const schema = JSON.parse(formSchema) as { readonly properties?: Record<string, object> };
   if (formDefaults.length === 0) return { kind: "schema", schema };
   const properties = Object.entries(schema.properties ?? {}).map(([name, field]) => {

@@ -1,4 +1,4 @@
-import { type Element, type Expression, type Mapping, textOrComputed } from "./process.ts";
+import { type Binding, type Element, type Expression, type Mapping, textOrComputed } from "./process.ts";
 
 /** The human task settings of a model, before evaluation. */
 interface HumanTaskSettings {
@@ -12,13 +12,14 @@ interface HumanTaskSettings {
   readonly formId: Expression | null;
   /** A JSON schema, as text. */
   readonly formSchema: string | null;
+  readonly formBinding: Binding | null;
   /** Default values of its properties that are computed. */
   readonly formDefaults: readonly Mapping[];
 }
 
 /** A form: a reference by id, or a JSON schema. */
 export type TaskForm =
-  | { readonly kind: "id"; readonly id: string }
+  | { readonly kind: "id"; readonly id: string; readonly binding?: Binding }
   | { readonly kind: "schema"; readonly schema: unknown };
 
 /** The evaluated settings of a task, computed when it is created. */
@@ -43,7 +44,7 @@ const NAMES = {
   priority: ["priorityDefinition.priority", "priority"],
   due: ["taskSchedule.dueDate", "dueDate"],
   followUp: ["taskSchedule.followUpDate", "followUpDate"],
-  formId: ["formDefinition.formId", "formDefinition.formKey", "formId", "formKey"],
+  formId: ["formDefinition.formId", "formDefinition.formKey", "formId", "formRef", "formKey"],
   formSchema: ["formSchema"],
 } as const;
 
@@ -88,6 +89,7 @@ function read(element: Element): HumanTaskSettings {
     followUp: value(NAMES.followUp),
     formId: value(NAMES.formId),
     formSchema: form?.schema ?? text(NAMES.formSchema),
+    formBinding: ("binding" in element ? element.binding : undefined) ?? null,
     formDefaults: form?.defaults ?? [],
   };
 }

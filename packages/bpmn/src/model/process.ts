@@ -161,6 +161,12 @@ export type TaskType =
   | "sendTask"
   | "receiveTask";
 
+/** Which version of a process, decision or form an element uses. The latest one if there is no binding. */
+export type Binding =
+  | { readonly kind: "deployment" }
+  | { readonly kind: "version"; readonly version: number }
+  | { readonly kind: "versionTag"; readonly tag: string };
+
 export interface TaskElement extends Activity {
   readonly type: TaskType;
   /** The name of its handler. Null if the handler for its type is used. */
@@ -176,12 +182,15 @@ export interface TaskElement extends Activity {
   readonly retry: RetrySetting | null;
   /** The form of a user task. */
   readonly form?: ModelForm;
+  /** The version of its decision, or of the form that it refers to. */
+  readonly binding?: Binding;
 }
 
 export interface CallElement extends Activity {
   readonly type: "callActivity";
   readonly called: Expression;
   readonly version: number | null;
+  readonly binding?: Binding;
   /** False if the token continues without waiting for the called process. */
   readonly waits: boolean;
   /** What the called process receives: all variables, or only those of the inputs. Default `all`. */

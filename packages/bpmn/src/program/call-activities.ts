@@ -1,5 +1,6 @@
 import { type Completion, childPost, type Failure, type Post, type ProgramHost, type WorkflowRef } from "pawl";
 import type { Command, Variables } from "../machine/state.ts";
+import type { Binding } from "../model/process.ts";
 import { stepCommand } from "./job-step.ts";
 import { issuePost } from "./outgoing-messages.ts";
 import type { ProcessInput } from "./process-input.ts";
@@ -33,7 +34,7 @@ interface ChildStart {
 type Starting = Extract<CallState, { stage: "starting" }>;
 
 interface CallParts {
-  resolve(called: string, version: number | null): Promise<Called> | Called;
+  resolve(called: string, version: number | null, binding: Binding | null): Promise<Called> | Called;
   /** The business key of this run. The child gets the same one. */
   /** What a called process has of its caller. */
   inherited(): Pick<ProcessInput, "businessKey" | "by" | "priority">;
@@ -105,7 +106,7 @@ export class CallActivities {
     const step = stepCommand(this.#host, {
       location: call.location,
       body: async () => {
-        const { name, version, isProcess } = await this.#parts.resolve(call.called, call.version);
+        const { name, version, isProcess } = await this.#parts.resolve(call.called, call.version, call.binding ?? null);
         return { name, version, isProcess };
       },
       retry: { maxAttempts: 1, initialMs: 0, factor: 1, maxMs: 0, jitter: 0 },

@@ -77,6 +77,7 @@ function isTaskType(element: Element): element is Extract<Element, { type: TaskT
   return "script" in element;
 }
 
-class NoHandlerError extends CriticalError {
+/** Apart from other failures: the incident says that the application lacks something, and no attempt is repeated. */
+export class NoHandlerError extends CriticalError {
   readonly isNoHandler = true;
 }

@@ -13,7 +13,8 @@ import { applyEvent } from "../machine/advance.ts";
 import type { Command, Ending, MachineEvent, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
 import { createWorkingState, fromState, stateOf, type WorkingState } from "../machine/working-state.ts";
-import type { Expression, Process, RetrySetting } from "../model/process.ts";
+import type { Pins } from "../model/pins.ts";
+import type { Binding, Expression, Process, RetrySetting } from "../model/process.ts";
 import { CallActivities, type Called } from "./call-activities.ts";
 import type { HandlerTable } from "./handlers.ts";
 import { issueJobStep, type JobResult } from "./job-step.ts";
@@ -30,7 +31,9 @@ export interface ProgramParts {
   readonly retry: RetrySetting;
   evaluate(expression: Expression, variables: Variables): unknown;
   /** Resolves the workflow of a call activity. */
-  resolve(called: string, version: number | null): Promise<Called> | Called;
+  resolve(called: string, version: number | null, binding: Binding | null): Promise<Called> | Called;
+  /** The versions that were deployed together with the process. */
+  readonly pins: Pins;
   /** Number of records between snapshots. */
   readonly snapshotEvery: number;
   /** Whether there is a snapshot when tokens join at a gateway. */
@@ -72,7 +75,7 @@ class ProcessProgram {
       onEnd: (location, completion) => this.#onCompletion(location, completion),
     });
     this.#inbox = new OperatorInbox(host, (message) => this.#onInboxMessage(message));
-    this.#tasks = new TaskDocuments(host);
+    this.#tasks = new TaskDocuments(host, parts.pins);
   }
 
   start(input: ProcessInput, snapshot: { readonly state: unknown } | null): void {

@@ -10,6 +10,8 @@ import {
 import type { Command, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
 import type { WorkingState } from "../machine/working-state.ts";
+import type { TaskForm } from "../model/human-task.ts";
+import type { Pins } from "../model/pins.ts";
 
 type TaskCommand = Extract<Command, { kind: "task" }>;
 
@@ -26,10 +28,12 @@ export class TaskDocuments {
   /** The priority of tasks that have none of their own. */
   priority: number | null = null;
   readonly #host: ProgramHost;
+  readonly #pins: Pins;
   readonly #open = new Map<string, OpenTask>();
 
-  constructor(host: ProgramHost) {
+  constructor(host: ProgramHost, pins: Pins) {
     this.#host = host;
+    this.#pins = pins;
   }
 
   /** The task id. It changes when a rewind, retry or fork rewrites the journal. */
@@ -40,7 +44,8 @@ export class TaskDocuments {
   open(state: WorkingState, command: TaskCommand): readonly StoredDocument[] {
     const id = this.idOf(command.location);
     const made = bodyOf(this.#host, state, command, id);
-    const body = { ...made, priority: made.priority ?? this.priority };
+    const form = pinnedForm(command.facts?.form ?? null, this.#pins);
+    const body = { ...made, form, priority: made.priority ?? this.priority };
     const { runId } = this.#host;
     const own = { kind: TASK_KIND, id, runId, body: this.#encode(body), attributes: taskAttributes(body, "open") };
     const keys = keyDocuments(body, "open").map(
@@ -75,6 +80,13 @@ export class TaskDocuments {
   }
 }
 
+/** A form with the binding `deployment` becomes one with the version that was deployed together with the process. */
+function pinnedForm(form: TaskForm | null, { forms }: Pins): TaskForm | null {
+  if (form?.kind !== "id" || form.binding?.kind !== "deployment") return form;
+  const version = forms[form.id];
+  return version === undefined ? form : { ...form, binding: { kind: "version", version } };
+}
+
 function bodyOf(host: ProgramHost, state: WorkingState, command: TaskCommand, id: string): TaskDocument {
   const { facts, location, row } = command;
   const element = state.rows.get(row)?.element ?? "";
@@ -86,7 +98,7 @@ function bodyOf(host: ProgramHost, state: WorkingState, command: TaskCommand, id
     notify: null,
     name: facts?.name ?? element,
     description: facts?.description ?? null,
-    form: facts?.form ?? null,
+    form: null,
     priority: facts?.priority ?? null,
     candidateUsers: facts?.candidateUsers ?? [],
     candidateGroups: facts?.candidateGroups ?? [],

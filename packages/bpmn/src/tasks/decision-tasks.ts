@@ -21,7 +21,7 @@ export function decisionTasks(given: readonly DecisionModel[], taskOptions?: Dec
   const models = readArgument<readonly DecisionModel[]>(kinds.list(MODEL), given, "models");
   const options = readOptions(OPTIONS, taskOptions);
   return (job) => {
-    const { element, variables } = job;
+    const { element } = job;
     const name = "decision" in element ? element.decision : null;
     if (name === null)
       throw new CriticalError(`business rule task ${element.id} names no decision; set its decisionRef`);
@@ -32,16 +32,21 @@ export function decisionTasks(given: readonly DecisionModel[], taskOptions?: Dec
       throw new CriticalError(
         `business rule task ${element.id} needs decision ${name}, which no model has; check its decisionRef`,
       );
-    const { value, warnings, unresolved } = decideWith(model, name, variables, options);
-    if (unresolved.length > 0) {
-      const missing = unresolved.join(", ");
-      throw new CriticalError(
-        `decision ${name} needs ${missing}, which task ${element.id} does not have; set or map it`,
-      );
-    }
-    if (value === null && warnings.some((warning) => warning !== NO_RULE))
-      throw new CriticalError(`decision ${name} of task ${element.id} has no value: ${warnings.join("; ")}`);
-    if (warnings.length > 0) options.onWarnings?.(warnings, job);
-    return value;
+    return decisionValue(model, name, job, options);
   };
+}
+
+/** The value of a decision for the variables of a task. A decision without a value because of an error is an incident. */
+export function decisionValue(model: DecisionModel, name: string, job: Job, options: DecisionTaskOptions): unknown {
+  const { value, warnings, unresolved } = decideWith(model, name, job.variables, options);
+  if (unresolved.length > 0) {
+    const missing = unresolved.join(", ");
+    throw new CriticalError(
+      `decision ${name} needs ${missing}, which task ${job.element.id} does not have; set or map it`,
+    );
+  }
+  if (value === null && warnings.some((warning) => warning !== NO_RULE))
+    throw new CriticalError(`decision ${name} of task ${job.element.id} has no value: ${warnings.join("; ")}`);
+  if (warnings.length > 0) options.onWarnings?.(warnings, job);
+  return value;
 }
