@@ -44,8 +44,8 @@ export {
   httpClient,
 } from "./http/http-client.ts";
 export type { HttpRules } from "./http/http-rules.ts";
+export type { AskOptions, TaskOutcome } from "./human/ask-task.ts";
 export type { Forms } from "./human/forms.ts";
-export type { NewTask } from "./human/human-tasks.ts";
 export {
   type ByOptions,
   type ClaimOptions,
@@ -56,8 +56,14 @@ export {
   type TaskOptions,
 } from "./human/human-tasks.ts";
 export type { SchemaProblem } from "./human/json-schema.ts";
-export type { TaskAction as TaskAct, TaskComment, TaskDocument as TaskBody, TaskState } from "./human/task-document.ts";
-export type { TaskQuery } from "./human/task-queries.ts";
+export type {
+  NewTask,
+  TaskAction as TaskAct,
+  TaskComment,
+  TaskDocument as TaskBody,
+  TaskState,
+} from "./human/task-document.ts";
+export type { TaskOrder, TaskQuery, TaskUser } from "./human/task-queries.ts";
 export { advance, Instance } from "./machine/advance.ts";
 export type { Observer, TokenId } from "./machine/observer.ts";
 export type {

@@ -273,7 +273,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     expect((await tasks.list({ runId: "w" })).items).toMatchObject([{ id: "w", name: "Ask", state: "open" }]);
     await expect(tasks.create({ id: "w", name: "again" })).rejects.toMatchObject({ code: "TASK_STATE" });
     await tasks.complete("w", { yes: 1 }, { by: "ann" });
-    expect(await ended(world, run)).toEqual({ task: "w", state: "completed", variables: { yes: 1 } });
+    expect(await ended(world, run)).toEqual({ task: "w", state: "completed", by: "ann", variables: { yes: 1 } });
     const late = await engine.start(asking, undefined, { id: "late" });
     await world.settle();
     await late.cancel();

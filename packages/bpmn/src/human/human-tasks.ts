@@ -1,10 +1,12 @@
 import {
   type Client,
+  type Ctx,
   type DocumentMessage,
   type DocumentView,
   type Engine,
   kinds,
   type OptionKind,
+  type OptionKinds,
   optionTable,
   type Page,
   PawlError,
@@ -17,11 +19,23 @@ import type { Variables } from "../machine/state.ts";
 import type { TaskForm } from "../model/human-task.ts";
 import { ACTION_MESSAGE, taskMessage } from "../program/topics.ts";
 import { freshId, systemNow } from "../runtime/system.ts";
+import { type AskOptions, askTask, endMessage, type Question, type TaskOutcome } from "./ask-task.ts";
 import { schemaOfForm } from "./camunda-form.ts";
 import { checkForm, checkForms, FORMS, type Forms } from "./forms.ts";
 import { flawsOfSchema } from "./json-schema.ts";
-import { TASK_KIND, type TaskAction, type TaskDocument, type TaskState, taskAttributes } from "./task-document.ts";
-import { listTasks, TASK_QUERY, type TaskQuery } from "./task-queries.ts";
+import { listSorted } from "./sorted-tasks.ts";
+import {
+  keyDocuments,
+  type NewTask,
+  TASK_KIND,
+  type TaskAction,
+  type TaskDocument,
+  type TaskNotify,
+  type TaskState,
+  taskAttributes,
+  taskKey,
+} from "./task-document.ts";
+import { isSorted, listTasks, TASK_QUERY, type TaskQuery } from "./task-queries.ts";
 
 /** The part of an engine or client that tasks need. */
 export type TaskEngine = Pick<Engine | Client, "documents" | "get">;
@@ -36,7 +50,8 @@ export interface TaskOptions {
   readonly newId?: () => string;
 }
 
-export type HumanTask = Omit<TaskDocument, "notify"> & {
+export type HumanTask = Omit<TaskDocument, "notify" | "tags"> & {
+  readonly tags: readonly string[];
   readonly state: TaskState;
   /** Set if the engine's codec cannot read the task. Only its id, assignee and state are known then, and it cannot be changed. */
   readonly unreadable: PawlError | null;
@@ -53,21 +68,6 @@ export interface ClaimOptions {
   readonly groups?: readonly string[];
 }
 
-/** A task outside of processes. */
-export interface NewTask {
-  readonly name: string;
-  /** An existing id is rejected. Default: a unique id. */
-  readonly id?: string;
-  readonly description?: string;
-  readonly assignee?: string;
-  /** The id of a form, or a JSON schema. */
-  readonly form?: string | { readonly schema: unknown };
-  readonly priority?: number;
-  readonly variables?: Variables;
-  /** The run that receives `message` with `{ task, state, variables }` when the task ends. */
-  readonly notify?: { readonly runId: string; readonly message: string };
-}
-
 const USER = kinds.name;
 const TASK_ID = kinds.text;
 
@@ -79,16 +79,29 @@ const TASK_OPTIONS = optionTable<TaskOptions>("humanTasks", {
 });
 const BY_OPTIONS = optionTable<ByOptions>("the call", { by: USER, why: kinds.text });
 const CLAIM_OPTIONS = optionTable<ClaimOptions>("claim", { groups: kinds.list(kinds.name) });
-const NEW_TASK = optionTable<NewTask>("the task", {
+const NEW_TASK_KINDS = {
   name: kinds.required(kinds.name),
   id: kinds.name,
   description: kinds.text,
   assignee: USER,
-  form: kinds.either(kinds.name, kinds.variables) as OptionKind<never>,
+  form: kinds.either(kinds.variables, kinds.name) as OptionKind<never>,
   priority: kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE),
+  candidateUsers: kinds.list(USER),
+  candidateGroups: kinds.list(USER),
+  dueAt: kinds.time,
+  followUpAt: kinds.time,
+  tags: kinds.tags,
   variables: kinds.variables,
   notify: kinds.record("notify", { runId: kinds.runId, message: kinds.name }),
-});
+} satisfies OptionKinds<NewTask>;
+const NEW_TASK = optionTable<NewTask>("the task", NEW_TASK_KINDS);
+
+const { id: _, name: __, notify: ___, ...ASKED } = NEW_TASK_KINDS;
+const ASK = optionTable<AskOptions>("ask", { ...ASKED, timeout: kinds.duration });
+const CTX = kinds.withMethods("the context of a workflow", "step", "listen", "now");
+
+/** Times that a question of a workflow can be asked anew, after rewinds. */
+const EDITIONS_MAX = 1_000;
 
 /** Maximum attempts of a change that conflicts with other changes. */
 const ATTEMPTS_MAX = 20;
@@ -171,21 +184,87 @@ export class HumanTasks {
     return text === undefined ? form : { kind: "schema", schema: schemaOfForm(text) };
   }
 
-  /** Lists tasks by user, group, run, due date or state, in pages. Ordered by id; if `due` is set, by due date. */
-  async list(query?: TaskQuery): Promise<Page<HumanTask>> {
-    const page = await listTasks(this.#engine.documents, readOptions(TASK_QUERY, query), this.#now());
+  /** Lists tasks in pages. Without `order`, they are ordered by id, or by due date if they are selected by it alone. */
+  async list(given?: TaskQuery): Promise<Page<HumanTask>> {
+    const { documents } = this.#engine;
+    const query = readOptions(TASK_QUERY, given);
+    const list = isSorted(query) ? listSorted : listTasks;
+    const page = await list(documents, query, this.#now());
     return { items: page.items.map(taskOf), cursor: page.cursor };
   }
 
   /** Creates a task outside of processes. With `notify`, a run receives a message in the commit that ends the task. */
   async create(given: NewTask): Promise<HumanTask> {
-    const task = readOptions(NEW_TASK, given);
+    return await this.#create(readOptions(NEW_TASK, given), null);
+  }
+
+  /** The search keys come first: one without its task is skipped, and a task without them would not be found. */
+  async #create(task: NewTask & { readonly notify?: TaskNotify }, runId: string | null): Promise<HumanTask> {
     const body = checkNewTask(task, { at: this.#now(), id: task.id ?? this.#newId() });
-    const outcome = await this.#engine.documents.revise(null, documentOf(body, "open", null));
+    const { documents } = this.#engine;
+    if ((await documents.get(TASK_KIND, body.id)) !== null) throw taskError(body.id, "already exists", "TASK_STATE");
+    for (const key of keyDocuments(body, "open")) await documents.revise(null, { ...key, runId, value: taskKey(body) });
+    const outcome = await documents.revise(null, documentOf(body, "open", runId));
     if (outcome.kind !== "done") throw taskError(body.id, "already exists", "TASK_STATE");
     const made = taskOf(await this.#read(body.id));
     for (const action of body.history) this.#onAction(made, action);
     return made;
+  }
+
+  /**
+   * Creates a task in a step of a code workflow, and waits for its end. The task belongs to the run: it is cancelled when the run fails or
+   * is cancelled.
+   *
+   * ```ts
+   * const answer = await tasks.ask(ctx, "Approve the order", { candidateGroups: ["sales"], timeout: "2 days" });
+   * ```
+   */
+  async ask(ctx: Ctx, name: string, given?: AskOptions): Promise<TaskOutcome> {
+    readArgument(CTX, ctx, "ctx");
+    readArgument(kinds.name, name, "name");
+    const options = readOptions(ASK, given);
+    checkNewTask({ ...options, name }, { at: 0, id: name });
+    return await askTask(ctx, name, options, {
+      open: (question) => this.#openQuestion(question),
+      close: (task) => this.#closeQuestion(task),
+    });
+  }
+
+  /** A task of the same run with another time is of a journal that was rewound. It is cancelled, and the next one gets another id. */
+  async #openQuestion({ task, runId, key, since }: Question): Promise<string> {
+    for (let edition = 1; edition <= EDITIONS_MAX; edition += 1) {
+      const id = edition === 1 ? key : `${key} ~${edition}`;
+      const seen = await this.#engine.documents.get<TaskDocument>(TASK_KIND, id);
+      if (seen === null) {
+        await this.#create({ ...task, id, notify: { runId, message: endMessage(id), since } }, runId);
+        return id;
+      }
+      if (readable(seen).value.notify?.since === since) return id;
+      if (stateOf(seen) === "open") await this.#drop(id, "its run was rewound");
+    }
+    throw taskError(key, `was asked ${EDITIONS_MAX} times`, "TASK_STATE");
+  }
+
+  async #closeQuestion(id: string): Promise<"completed" | "cancelled"> {
+    try {
+      await this.#drop(id, "its time is over");
+      return "cancelled";
+    } catch (error) {
+      const isEnded = error instanceof PawlError && error.code === "TASK_STATE";
+      const state = isEnded ? (await this.get(id)).state : "open";
+      if (state === "open") throw error;
+      return state;
+    }
+  }
+
+  /** Cancels a task without a message to its run. */
+  async #drop(id: string, why: string): Promise<void> {
+    const cancel = ({ assignee }: TaskDocument): Change => ({
+      action: actionOf("cancelled", { why }, assignee),
+      changes: {},
+      state: "cancelled",
+    });
+    await this.#change(id, cancel);
   }
 
   /** Assigns a task, even if another user has it. Null removes the assignee. */
@@ -244,7 +323,11 @@ export class HumanTasks {
         action: actionOf("completed", options, task.assignee),
         changes: { completion },
         state: "completed",
-        ...notificationOf(task, { state: "completed", variables }, () => ({ variables })),
+        ...notificationOf(
+          task,
+          { state: "completed", ...(options.by !== undefined && { by: options.by }), variables },
+          () => ({ variables }),
+        ),
       };
     });
   }
@@ -285,7 +368,7 @@ export class HumanTasks {
     const actionId = this.#newId();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const seen = readable(await this.#read(id));
-      const task = { ...seen.value, state: stateOf(seen), unreadable: null };
+      const task = { ...seen.value, tags: seen.value.tags ?? [], state: stateOf(seen), unreadable: null };
       // An earlier attempt was written, but its reply was lost.
       if (task.history.some((action) => action.id === actionId)) return taskOf(seen);
       if (states === "open" && task.state !== "open") throw taskError(id, `is ${task.state}`, "TASK_STATE");
@@ -296,6 +379,7 @@ export class HumanTasks {
       const next: TaskDocument = { ...seen.value, ...changes, history };
       const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), sends);
       if (outcome.kind === "done") {
+        if (next.run === null && state !== "open") await this.#closeKeys(next, state);
         const changed = taskOf({ id, value: next, unreadable: null, attributes: { d: state } });
         for (const each of history.slice(-1)) this.#onAction(changed, each);
         return changed;
@@ -303,6 +387,17 @@ export class HumanTasks {
       if (outcome.kind === "ended") await this.#close(seen, outcome.status);
     }
     throw taskError(id, "kept changing; try again", "TASK_STATE");
+  }
+
+  /** Closes the search keys of a task outside of processes. One that stays open costs a list a read, and nothing else. */
+  async #closeKeys(task: TaskDocument, state: TaskState): Promise<void> {
+    const { documents } = this.#engine;
+    for (const { kind, id } of keyDocuments(task, state)) {
+      const seen = await documents.get(kind, id);
+      if (seen === null || seen.unreadable !== null) continue;
+      const { runId, value, attributes } = seen;
+      await documents.revise(seen, { kind, id, runId, value, attributes: { ...attributes, d: state } });
+    }
   }
 
   /** Cancels a task whose run has ended. */
@@ -342,12 +437,12 @@ function readable(view: DocumentView<TaskDocument>): ReadableTask {
 function taskOf({ id, value, unreadable, attributes }: TaskRow): HumanTask {
   const state = stateOf({ attributes });
   if (unreadable !== null) return { ...UNKNOWN, id, assignee: attributes.a ?? null, state, unreadable };
-  const { notify: _, ...task } = value;
-  return { ...task, state, unreadable };
+  const { notify: _, tags = [], ...task } = value;
+  return { ...task, tags, state, unreadable };
 }
 
 /** The fields of a task that cannot be read. */
-const UNKNOWN: Omit<TaskDocument, "notify" | "id" | "assignee"> = {
+const UNKNOWN: Omit<HumanTask, "id" | "assignee" | "state" | "unreadable"> = {
   run: null,
   name: "",
   description: null,
@@ -358,6 +453,7 @@ const UNKNOWN: Omit<TaskDocument, "notify" | "id" | "assignee"> = {
   createdAt: 0,
   dueAt: null,
   followUpAt: null,
+  tags: [],
   variables: null,
   owner: null,
   completion: null,
@@ -398,7 +494,9 @@ function notificationOf(
     const action = { kind: "cancelToken", row: run.row };
     return { sends: { runId: run.id, message: ACTION_MESSAGE, value: action, id: messageId } };
   }
-  return notify === null ? {} : { sends: { ...notify, value: { task: id, ...end }, id: messageId } };
+  return notify === null
+    ? {}
+    : { sends: { runId: notify.runId, message: notify.message, value: { task: id, ...end }, id: messageId } };
 }
 
 function taskError(id: string, reason: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
@@ -407,6 +505,7 @@ function taskError(id: string, reason: string, code: "TASK_STATE" | "TASK_FORBID
 
 function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskDocument {
   const { name, description = null, assignee = null, form, priority = null, variables = {}, notify = null } = task;
+  const { candidateUsers = [], candidateGroups = [], dueAt = null, followUpAt = null, tags = [] } = task;
   if (name.trim() === "") throw invalid("the task has no name");
   const [flaw] = typeof form === "object" ? flawsOfSchema(form.schema) : [];
   if (flaw !== undefined) throw invalid(`form of task ${id}: ${flaw.path} ${flaw.text}`);
@@ -418,11 +517,12 @@ function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly
     description,
     form: form === undefined ? null : typeof form === "string" ? { kind: "id", id: form } : { kind: "schema", ...form },
     priority,
-    candidateUsers: [],
-    candidateGroups: [],
+    candidateUsers,
+    candidateGroups,
     createdAt: at,
-    dueAt: null,
-    followUpAt: null,
+    dueAt,
+    followUpAt,
+    tags,
     variables,
     assignee,
     owner: null,

@@ -35,6 +35,35 @@ export interface TaskAction {
   readonly why: string | null;
 }
 
+/** The run that receives a message when a task ends. `since` identifies the question of a workflow: its time when it was asked. */
+export interface TaskNotify {
+  readonly runId: string;
+  readonly message: string;
+  readonly since?: number;
+}
+
+/** A task outside of processes. */
+export interface NewTask {
+  readonly name: string;
+  /** An existing id is rejected. Default: a unique id. */
+  readonly id?: string;
+  readonly description?: string;
+  readonly assignee?: string;
+  /** The id of a form, or a JSON schema. */
+  readonly form?: string | { readonly schema: unknown };
+  readonly priority?: number;
+  /** Who can claim it. Anyone if there is neither. */
+  readonly candidateUsers?: readonly string[];
+  readonly candidateGroups?: readonly string[];
+  /** Epoch milliseconds. */
+  readonly dueAt?: number;
+  readonly followUpAt?: number;
+  readonly tags?: readonly string[];
+  readonly variables?: Variables;
+  /** The run that receives `message` with `{ task, state, variables }` when the task ends. */
+  readonly notify?: { readonly runId: string; readonly message: string };
+}
+
 /** A human task as stored in its document. */
 export interface TaskDocument {
   readonly id: string;
@@ -48,7 +77,7 @@ export interface TaskDocument {
     readonly row: number;
   } | null;
   /** The run to notify of the end of a task outside of processes, and the message. */
-  readonly notify: { readonly runId: string; readonly message: string } | null;
+  readonly notify: TaskNotify | null;
   readonly name: string;
   readonly description: string | null;
   readonly form: TaskForm | null;
@@ -58,6 +87,8 @@ export interface TaskDocument {
   readonly createdAt: number;
   readonly dueAt: number | null;
   readonly followUpAt: number | null;
+  /** Missing in tasks of older versions. */
+  readonly tags?: readonly string[];
   /** The variables that the task shows. Null if they are too large for the document; the run has them. */
   readonly variables: Variables | null;
   readonly assignee: string | null;
@@ -79,7 +110,29 @@ export function taskAttributes({ assignee, run, notify }: TaskDocument, state: T
   };
 }
 
-/** The search keys of a task: one for each candidate, and one for its due date. */
+/** The facts of a task by which it is selected and sorted. They never change. A search key of an older version has the task id only. */
+export interface TaskKey {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly process: string | null;
+  readonly element: string | null;
+  readonly priority: number | null;
+  readonly createdAt: number;
+  readonly dueAt: number | null;
+  readonly tags: readonly string[];
+}
+
+/** Characters of a description that a search key has, because each candidate has one. */
+const DESCRIPTION_CHARS_MAX = 1_000;
+
+export function taskKey({ id, name, description, run, priority, createdAt, dueAt, tags = [] }: TaskDocument): TaskKey {
+  const { process = null, element = null } = run ?? {};
+  const shown = description?.slice(0, DESCRIPTION_CHARS_MAX) ?? null;
+  return { id, name, description: shown, process, element, priority, createdAt, dueAt, tags };
+}
+
+/** The search keys of a task: one for each candidate or for anyone, and one for its due date. */
 export function keyDocuments(
   task: TaskDocument,
   state: TaskState,
@@ -87,6 +140,7 @@ export function keyDocuments(
   const keys = [
     ...[...new Set(task.candidateUsers)].map((user) => [userKey(user), userKey(user)] as const),
     ...[...new Set(task.candidateGroups)].map((group) => [groupKey(group), groupKey(group)] as const),
+    ...(task.candidateUsers.length + task.candidateGroups.length === 0 ? [[ANYONE_KEY, ANYONE_KEY] as const] : []),
     ...(task.dueAt === null ? [] : [[DUE_KEY, `${DUE_KEY} ${sortableTime(task.dueAt)}`] as const]),
   ];
   return keys.map(([key, location]) => ({
@@ -97,6 +151,9 @@ export function keyDocuments(
 }
 
 export const DUE_KEY = "due";
+
+/** The key of tasks without candidates, which anyone can claim. */
+export const ANYONE_KEY = "anyone";
 
 export function userKey(user: string): string {
   return `user ${user}`;

@@ -6,12 +6,32 @@ import {
   TASK_KEY_KIND,
   TASK_KIND,
   type TaskDocument,
+  type TaskKey,
   type TaskState,
   userKey,
 } from "./task-document.ts";
 
-/** Selects tasks. `candidateUser`, `candidateGroup` and `due` cannot be combined; the other fields narrow the result. */
+/** `due`: earliest first, tasks without a due date last. `priority`: highest first, tasks without one last. */
+export type TaskOrder = "created" | "newest" | "due" | "priority";
+
+/** A user, with the groups of which the user is a member. */
+export interface TaskUser {
+  readonly id: string;
+  readonly groups?: readonly string[];
+}
+
+/** Selects tasks. `candidateUser`, `candidateGroup` and `forUser` cannot be combined; the other fields narrow the result. */
 export interface TaskQuery {
+  /** Tasks that the user has, and those that the user can claim. */
+  readonly forUser?: TaskUser;
+  /** Part of the name or of the first 1,000 characters of the description. Case does not matter. */
+  readonly text?: string;
+  readonly element?: string;
+  readonly priority?: { readonly min?: number; readonly max?: number };
+  /** Tasks with all of these tags. */
+  readonly tags?: readonly string[];
+  /** Default: by id; if only `due` is set, by due date. */
+  readonly order?: TaskOrder;
   readonly assignee?: string;
   readonly candidateUser?: string;
   readonly candidateGroup?: string;
@@ -27,8 +47,10 @@ export interface TaskQuery {
   readonly cursor?: string;
 }
 
-const LIMIT = 50;
+export const LIMIT = 50;
 const LIMIT_MAX = 1_000;
+
+const NUMBER = kinds.number(-Number.MAX_VALUE, Number.MAX_VALUE);
 
 export const TASK_QUERY = optionTable<TaskQuery>("tasks.list", {
   assignee: kinds.name,
@@ -43,6 +65,14 @@ export const TASK_QUERY = optionTable<TaskQuery>("tasks.list", {
   ),
   unassigned: kinds.flag,
   state: kinds.oneOf("open", "completed", "cancelled", "any"),
+  forUser: kinds.options(
+    optionTable<TaskUser>("forUser", { id: kinds.required(kinds.name), groups: kinds.list(kinds.name) }),
+  ),
+  text: kinds.text,
+  element: kinds.text,
+  priority: kinds.options(optionTable<NonNullable<TaskQuery["priority"]>>("priority", { min: NUMBER, max: NUMBER })),
+  tags: kinds.tags,
+  order: kinds.oneOf("created", "newest", "due", "priority"),
   limit: kinds.integer(1, LIMIT_MAX),
   cursor: kinds.text,
 });
@@ -54,6 +84,19 @@ export async function listTasks(documents: Documents, query: TaskQuery, now: num
   const key = keyOf(query);
   if (key === null) return await listOwn(documents, query, { limit, cursor });
   return await listByKey(documents, query, key, { limit, cursor, before: beforeOf(query, now) });
+}
+
+/** Whether the index of a store is not enough. */
+export function isSorted(query: TaskQuery): boolean {
+  const { forUser, text, element, priority, tags, order, candidateUser, candidateGroup, due } = query;
+  const candidates = [forUser, candidateUser, candidateGroup].filter((each) => each !== undefined);
+  if (candidates.length > 1)
+    throw new PawlError(
+      "OPTION_INVALID",
+      "candidateUser, candidateGroup and forUser cannot be combined; pass one of them",
+    );
+  if (due !== undefined && candidates.length > 0) return true;
+  return [forUser, text, element, priority, tags, order].some((each) => each !== undefined);
 }
 
 interface Paging {
@@ -86,13 +129,23 @@ async function listByKey(
   const where = { a: key, ...(state === "open" && { d: state }) };
   const last = paging.before === null ? null : `${DUE_KEY} ${sortableTime(paging.before)}`;
   return await fill(paging, async (limit, cursor) => {
-    const page = await documents.list<string>({ kind: TASK_KEY_KIND, where, limit, ...(cursor && { cursor }) });
+    const page = await documents.list<TaskKey | string>({
+      kind: TASK_KEY_KIND,
+      where,
+      limit,
+      ...(cursor && { cursor }),
+    });
     const keys = last === null ? page.items : page.items.filter(({ id }) => id < last);
-    const ids = keys.map((each) => (each.unreadable === null ? each.value : taskIdIn(key, each.id)));
+    const ids = keys.map((each) => (each.unreadable === null ? idOf(each.value) : taskIdIn(key, each.id)));
     const found = await Promise.all(ids.map((id) => documents.get<TaskDocument>(TASK_KIND, id)));
     const items = found.filter((each) => each !== null).filter((each) => fits(each, query));
     return { items, cursor: keys.length < page.items.length ? null : page.cursor };
   });
+}
+
+/** A search key of an older version is the id of its task. */
+function idOf(key: TaskKey | string): string {
+  return typeof key === "string" ? key : key.id;
 }
 
 /** The task id in the id of a search key, for a key whose value cannot be read. */
@@ -117,7 +170,7 @@ async function fill(
 }
 
 /** Compares attributes only, so that a task whose value cannot be read is listed too. */
-function fits({ attributes }: DocumentView<TaskDocument>, query: TaskQuery): boolean {
+export function fits({ attributes }: DocumentView<TaskDocument>, query: TaskQuery): boolean {
   const { assignee, runId, process, unassigned = false, state = "open" } = query;
   return (
     (state === "any" || attributes.d === state) &&
@@ -129,15 +182,9 @@ function fits({ attributes }: DocumentView<TaskDocument>, query: TaskQuery): boo
 }
 
 function keyOf({ candidateUser, candidateGroup, due }: TaskQuery): string | null {
-  const keys = [
-    ...(candidateUser === undefined ? [] : [userKey(candidateUser)]),
-    ...(candidateGroup === undefined ? [] : [groupKey(candidateGroup)]),
-    ...(due === undefined ? [] : [DUE_KEY]),
-  ];
-  if (keys.length > 1) {
-    throw new PawlError("OPTION_INVALID", "candidateUser, candidateGroup and due cannot be combined; pass one of them");
-  }
-  return keys[0] ?? null;
+  if (candidateUser !== undefined) return userKey(candidateUser);
+  if (candidateGroup !== undefined) return groupKey(candidateGroup);
+  return due === undefined ? null : DUE_KEY;
 }
 
 function beforeOf({ due }: TaskQuery, now: number): number | null {

@@ -6,6 +6,7 @@ import {
   type TaskDocument,
   taskAttributes,
   taskId,
+  taskKey,
 } from "../human/task-document.ts";
 import type { Command, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
@@ -49,7 +50,7 @@ export class TaskDocuments {
     const { runId } = this.#host;
     const own = { kind: TASK_KIND, id, runId, body: this.#encode(body), attributes: taskAttributes(body, "open") };
     const keys = keyDocuments(body, "open").map(
-      (each): StoredDocument => ({ ...each, runId, body: this.#host.encode(id, `key of task ${id}`) }),
+      (each): StoredDocument => ({ ...each, runId, body: this.#host.encode(taskKey(body), `key of task ${id}`) }),
     );
     this.#open.set(command.location, { id, keys: keys.map((key) => key.id) });
     return [own, ...keys];
@@ -105,6 +106,7 @@ function bodyOf(host: ProgramHost, state: WorkingState, command: TaskCommand, id
     createdAt: at,
     dueAt: facts?.dueAt ?? null,
     followUpAt: facts?.followUpAt ?? null,
+    tags: [],
     variables,
     assignee: facts?.assignee ?? null,
     owner: null,
