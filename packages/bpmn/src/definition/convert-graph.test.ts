@@ -157,9 +157,17 @@ const retry = record(
 );
 const task = { ...activity, handler: trimmed, retry, resultVariable: name, ownNote: text, assignee: trimmed };
 
+const deployment = fc.constant({ kind: "deployment" });
+const tagged = trimmed.map((tag) => ({ kind: "versionTag", tag }));
+const binding = fc.oneof(
+  deployment,
+  tagged,
+  fc.integer({ min: 1, max: 9 }).map((version) => ({ kind: "version", version })),
+);
+
 const node: fc.Arbitrary<Omit<GraphNode, "id">> = fc.oneof(
   record(task).map((data) => ({ type: "serviceTask", data })),
-  record({ ...task, ruleId: trimmed }).map((data) => ({ type: "businessRuleTask", data })),
+  record({ ...task, ruleId: trimmed, binding }).map((data) => ({ type: "businessRuleTask", data })),
   record({ ...task, script: text, scriptFormat: fc.constant(null) }, ["script"]).map((data) => ({
     type: "scriptTask",
     data,
@@ -169,12 +177,16 @@ const node: fc.Arbitrary<Omit<GraphNode, "id">> = fc.oneof(
   ),
   record({ ...task, message }, ["message"]).map((data) => ({ type: "sendTask", data })),
   record({ ...activity, message }, ["message"]).map((data) => ({ type: "receiveTask", data })),
-  record({ ...activity, candidateGroups: trimmed, formId: trimmed, form }).map((data) => ({ type: "userTask", data })),
+  record({ ...activity, candidateGroups: trimmed, formId: trimmed, form, binding }).map((data) => ({
+    type: "userTask",
+    data,
+  })),
   record(
     {
       ...activity,
       calledElement: value,
       version: fc.integer({ min: 1, max: 9 }),
+      binding: fc.oneof(deployment, tagged),
       waits: fc.constant(false),
       passes: fc.constant("inputs"),
       returns: fc.constantFrom("all", "outputs"),

@@ -1,3 +1,4 @@
+import { bindingOf } from "../model/pins.ts";
 import {
   type ActivityElement,
   type CallElement,
@@ -83,11 +84,13 @@ const OF_ACTIVITIES = [
 const OF_TASKS = ["handler", "ruleId", "resultVariable", "serviceConfig", "retry"];
 const OF_ONE_TYPE: ReadonlyMap<string, readonly string[]> = new Map([
   ["scriptTask", ["script", "scriptFormat"]],
-  ["userTask", ["form"]],
+  ["userTask", ["form", "binding"]],
+  ["businessRuleTask", ["binding"]],
+  ["businessRule", ["binding"]],
   ["sendTask", ["message"]],
   ["receiveTask", ["message", "instantiate"]],
 ]);
-const OF_CALLS = ["calledElement", "version", "waits", "passes", "returns"];
+const OF_CALLS = ["calledElement", "version", "binding", "waits", "passes", "returns"];
 const OF_SUB_PROCESSES = ["variables", "sequential", "completion", "cancelsRemaining", "active"];
 
 /** The fields of the data that are part of the model. Other fields are properties, for handlers and forms. */
@@ -281,6 +284,8 @@ function taskOf(type: TaskType, raw: Data, data: GraphData): Omit<TaskElement, E
     instantiates: type === "receiveTask" && data.flag("instantiate", false),
     retry: retryOf(data),
     ...(type === "userTask" && formOf(data)),
+    ...((type === "userTask" || type === "businessRuleTask") &&
+      bindingIn(data, ["latest", "deployment", "versionTag", "version"])),
   };
 }
 
@@ -290,10 +295,24 @@ function callOf(data: GraphData): Omit<CallElement, Exclude<keyof ActivityElemen
     type: "callActivity",
     called: data.expression("calledElement", "marked") ?? textOrComputed(""),
     version: data.count("version", 1),
+    ...bindingIn(data, ["latest", "deployment", "versionTag"]),
     waits: data.flag("waits", true),
     passes: data.choice("passes", ["all", "inputs"]) ?? "all",
     ...(returns !== null && { returns }),
   };
+}
+
+/** Reads `binding: { kind, tag, version }`: the version of a process, a decision or a form. */
+function bindingIn(data: GraphData, kinds: readonly string[]): Pick<TaskElement, "binding"> {
+  const given = data.object("binding", ["kind", "tag", "version"]);
+  const kind = given?.choice("kind", kinds) ?? null;
+  if (given === null || kind === "latest") return {};
+  const version = given.count("version", 1);
+  const tag = given.text("tag");
+  const binding = bindingOf(kind, tag, version === null ? null : String(version));
+  if (binding !== null && (binding.kind !== "versionTag" || tag !== null)) return { binding };
+  data.report("binding", "must have a kind, with the tag of a versionTag or the number of a version");
+  return {};
 }
 
 function subProcessOf(

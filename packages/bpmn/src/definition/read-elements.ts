@@ -200,7 +200,8 @@ function callOf(context: ReadContext, model: Model, connections: Connections): C
       type: "callActivity",
       called: extensions.called ?? textOrComputed(called),
       version: extensions.calledVersion,
-      ...(extensions.binding !== null && { binding: extensions.binding }),
+      // The number of a version is not a binding of a call.
+      ...(extensions.binding !== null && extensions.binding.kind !== "version" && { binding: extensions.binding }),
       waits: extensions.waits,
       passes: extensions.passes,
       ...(extensions.returns !== null && { returns: extensions.returns }),

@@ -1,5 +1,6 @@
 import {
   type ActivityElement,
+  type Binding,
   type Element,
   type EventElement,
   type EventTrigger,
@@ -276,7 +277,8 @@ class BpmnWriter {
       return {
         attributes: {
           calledElement: isPlain ? text : null,
-          "pawl:calledElementVersion": version === null ? null : String(version),
+          ...bindingAttributes("calledElement", element.binding),
+          ...(version !== null && { "pawl:calledElementVersion": String(version) }),
           "pawl:waitForCompletion": waits ? null : "false",
         },
         extensions: [
@@ -292,6 +294,7 @@ class BpmnWriter {
       attributes: {
         "pawl:handler": handler,
         "pawl:decisionRef": decision,
+        ...bindingAttributes(element.type === "userTask" ? "formRef" : "decisionRef", element.binding),
         "pawl:resultVariable": resultVariable,
         messageRef: message === null ? null : this.#message(message),
         instantiate: instantiates ? "true" : null,
@@ -316,6 +319,19 @@ class BpmnWriter {
       inside: [...(completion === null ? [] : [formal("completionCondition", completion)]), ...this.#scope(id)],
     };
   }
+}
+
+/** The attributes that select a version of what an element refers to. */
+function bindingAttributes(
+  name: "calledElement" | "decisionRef" | "formRef",
+  binding: Binding | undefined,
+): Attributes {
+  if (binding === undefined) return {};
+  return {
+    [`pawl:${name}Binding`]: binding.kind,
+    [`pawl:${name}VersionTag`]: binding.kind === "versionTag" ? binding.tag : null,
+    [`pawl:${name}Version`]: binding.kind === "version" ? String(binding.version) : null,
+  };
 }
 
 /** What an element has besides id, name and flows. */

@@ -128,6 +128,7 @@ function ownDataOf(process: Process, element: Element): Data {
       ...activity,
       calledElement: markedText(called),
       ...(version !== null && { version }),
+      ...(element.binding !== undefined && { binding: element.binding }),
       ...(!waits && { waits }),
       ...(passes !== "all" && { passes }),
       ...(returns !== undefined && { returns }),
@@ -256,6 +257,7 @@ function taskData(element: TaskElement): Data {
     ...(script !== null && { script: script.text }),
     ...(script !== null && script.format !== "javascript" && { scriptFormat: script.format }),
     ...(decision !== null && { ruleId: decision }),
+    ...(element.binding !== undefined && { binding: element.binding }),
     ...(resultVariable !== null && { resultVariable }),
     ...(message !== null && { message: messageField(message) }),
     ...(instantiates && { instantiate: true }),
@@ -303,7 +305,7 @@ export function markComputed(text: string): string {
 
 /** Extension attributes and elements of BPMN documents that are fields of the data. */
 const OF_MODEL =
-  /^(?:handler|topic|class|delegateExpression|decisionRef|resultVariable|retries|correlationKey|catchFailures|calledElementVersion|waitForCompletion|form\.schema|(?:taskDefinition|executionListener|taskListener|retry|in|out|calledElement|calledDecision|script|adHoc|subscription)\..*)$/;
+  /^(?:handler|topic|class|delegateExpression|decisionRef|(?:decisionRef|formRef|calledElement)(?:Binding|Version|VersionTag)|resultVariable|retries|correlationKey|catchFailures|waitForCompletion|form\.schema|formDefinition\.(?:bindingType|versionTag)|(?:taskDefinition|executionListener|taskListener|retry|in|out|calledElement|calledDecision|script|adHoc|subscription)\..*)$/;
 
 /** The properties of an element that no field of the model contains. */
 export function plainProperties({ properties }: Element): Readonly<Record<string, string>> {
