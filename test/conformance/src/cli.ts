@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { isDeepStrictEqual, parseArgs } from "node:util";
 import { memoryStore, type Store } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import { runBetsy } from "./betsy.ts";
 import { runBetsyKilling } from "./betsy-kills.ts";
 import { runMiwg } from "./miwg.ts";
+import { runPublished } from "./published.ts";
+import { OF_MIWG, PUBLISHED } from "./published-models.ts";
 import { suiteFolder } from "./suites.ts";
 
 /** `npm run conformance [-- --store sqlite] [--crashes] [--kills]`: executes public test models, unmodified. Missing suites are skipped with a message. */
@@ -87,8 +89,27 @@ async function miwg(): Promise<boolean> {
   return failed.length === 0;
 }
 
+/** Models as modelers save them, each with workers that crash. */
+async function published(): Promise<boolean> {
+  const models = [...PUBLISHED, ...(suiteFolder("miwg") === null ? [] : OF_MIWG)];
+  let kills = 0;
+  let passed = 0;
+  for (const model of models) {
+    try {
+      const outcome = await runPublished(model, openStore(), { kills: true });
+      kills += outcome.kills;
+      if (isDeepStrictEqual(outcome.output, model.output)) passed += 1;
+      else console.log(`failed: ${model.name}\n  got ${JSON.stringify(outcome.output)}`);
+    } catch (error) {
+      console.log(`failed: ${model.name}\n  ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  console.log(`published models: ${passed} of ${models.length} run to their ends, ${kills} workers crashed`);
+  return passed === models.length;
+}
+
 try {
-  const met = [await miwg(), await betsy()];
+  const met = [await miwg(), await published(), await betsy()];
   if (met.includes(false)) process.exitCode = 1;
 } finally {
   rmSync(files, { recursive: true, force: true });
