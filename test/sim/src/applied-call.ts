@@ -6,4 +6,4 @@ export type AppliedCall =
   | { readonly kind: "claim"; readonly runs: readonly ClaimedRun[] }
   | { readonly kind: "heartbeat"; readonly leaseMs: number; readonly answer: Heartbeat }
   | { readonly kind: "prune" }
-  | { readonly kind: "retire" };
+  | { readonly kind: "retire"; readonly retired: string };

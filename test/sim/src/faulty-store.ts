@@ -146,7 +146,7 @@ export class FaultyStore implements Store {
       label: "retire",
       kinds: ["retire"],
       apply: (store) => store.retire(worker),
-      applied: () => ({ kind: "retire" }),
+      applied: () => ({ kind: "retire", retired: worker }),
     });
   }
 

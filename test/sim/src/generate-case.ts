@@ -49,6 +49,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
     blind: kinds === "all" && !poisoned && new Chance(seed ^ BLIND_STREAM).roll(0.15),
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
     forced: null,
+    ...(kinds === "all" && new Chance(seed ^ HOST_STREAM).roll(0.2) ? { isOneHost: true } : {}),
   };
   return kinds === "kernel" || poisoned ? plan : withKillers(withPurchase(plan));
 }
@@ -195,6 +196,7 @@ const BUG_STREAM = 0xb06;
 const BLIND_STREAM = 0xb11d;
 const LIMIT_STREAM = 0x11317;
 const RESTART_STREAM = 0xa6a1;
+const HOST_STREAM = 0x4057;
 
 function bugs(seed: number, programs: number): readonly number[] {
   const chance = new Chance(seed ^ BUG_STREAM);

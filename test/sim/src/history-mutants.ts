@@ -3,6 +3,13 @@ import type { EngineMutant } from "./engine-mutant.ts";
 /** Guards of compensation, operator actions, transactions, limits and retention. */
 export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
+    name: "a worker whose process exists is freed",
+    file: "worker/local-workers.js",
+    find: "(other === null || !processes.hasEnded(other))",
+    replace: "other === null",
+    breaks: "I2 a worker with a valid lease owns its runs until its process has ended",
+  },
+  {
     name: "a restart does not raise the generation",
     file: "rules/apply-state.js",
     find: "next.generation += 1; next.claims = 0; next.startedAt = null;",

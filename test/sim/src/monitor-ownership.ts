@@ -1,5 +1,6 @@
 import type { Run } from "pawl";
 import type { AppliedCall } from "./applied-call.ts";
+import { isDeadWorker } from "./dead-processes.ts";
 import { type ExpectedRun, hasEnded } from "./expected-run.ts";
 import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
@@ -58,9 +59,11 @@ export class LeaseMonitor {
         this.#heartbeat(worker, applied, before, rows);
         return;
       case "retire":
-        this.#expiry.delete(worker.engineId);
+        this.#expiry.delete(applied.retired);
+        if (applied.retired !== worker.engineId && !isDeadWorker(this.#simulation, applied.retired))
+          this.#monitor.violate("lease", `${worker.name} ended the worker ${applied.retired}, whose process exists`);
         for (const row of rows) {
-          if (row.owner === worker.engineId)
+          if (row.owner === applied.retired)
             this.#monitor.violate("I5", `run ${row.id} is owned by ${row.owner}, which has shut down`);
         }
     }

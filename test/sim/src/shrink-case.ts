@@ -28,6 +28,7 @@ function* smaller(plan: SimCase): Generator<SimCase> {
   }
   if (plan.runs.some(({ deadlineMs, ttlMs }) => deadlineMs !== undefined || ttlMs !== undefined))
     yield { ...plan, runs: plan.runs.map(({ deadlineMs: _, ttlMs: __, ...run }) => run) };
+  if (plan.isOneHost === true) yield { ...plan, isOneHost: false };
   if (plan.partial > 0) yield { ...plan, partial: 0 };
   if (plan.changeAtMs > 0) yield { ...plan, changeAtMs: 0 };
   if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };

@@ -141,6 +141,8 @@ export interface SimCase {
   readonly bugs: readonly number[];
   /** Whether workers with the first code lack a key of the codec, so that they cannot read some values. */
   readonly blind: boolean;
+  /** Whether each worker sees the processes of the others. Omitted in cases without it. */
+  readonly isOneHost?: boolean;
   /** The number of workers that have only one version of the code. */
   readonly partial: number;
   /** The single fault of a sweep, at this store call, counted from 0. */

@@ -1,10 +1,13 @@
-import type { Clock, CodecHook, Engine, EventLoop, Hint, Loaded, StepInfo } from "pawl";
+import type { Clock, CodecHook, Engine, EventLoop, Hint, Loaded, StepInfo, World } from "pawl";
+import { isDead, noteDeath } from "./dead-processes.ts";
 import { FaultyStore } from "./faulty-store.ts";
 import { type Execution, newExecution, type TransactionCall } from "./interpreter-frame.ts";
 import { GRACE_MS } from "./monitor-effects.ts";
 import type { StepNode, TransactionNode } from "./program.ts";
 import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 import { type SimWorkflows, simWorkflows } from "./workflows.ts";
+
+type Processes = NonNullable<World["processes"]>;
 
 const RESOLVED = Promise.resolve();
 
@@ -107,7 +110,12 @@ export class SimWorker implements SimProcess {
       maxJournalRecords: settings.maxJournalRecords ?? false,
       storageRetryPolicy: { maxAttempts: 4, initialMs: 5, factor: 3, maxMs: 200, jitter: 0.2 },
       log: (level, text, fields) => this.#simulation.logged(this, level, text, fields),
-      world: { clock: this.#clock(), eventLoop: this.#turns(), random: pawl.seededRandom(seed) },
+      world: {
+        clock: this.#clock(),
+        eventLoop: this.#turns(),
+        random: pawl.seededRandom(seed),
+        ...(plan.isOneHost === true ? { processes: this.#processes() } : {}),
+      },
     });
     opening.then(
       (engine) => {
@@ -122,6 +130,7 @@ export class SimWorker implements SimProcess {
   kill(reason: string): void {
     if (this.dead) return;
     this.dead = true;
+    noteDeath(this.#simulation, this);
     this.#simulation.scheduler.remark(`${this.name} dies: ${reason}`);
     for (const call of this.#onDeath.splice(0)) call();
     this.#simulation.died(this);
@@ -148,6 +157,14 @@ export class SimWorker implements SimProcess {
     return {
       now: () => scheduler.now + this.skewMs,
       wakeAt: (at, callback) => scheduler.at(at - this.skewMs, { actor: this, label: "timer", run: callback }),
+    };
+  }
+
+  /** All workers are processes of one host, with one process id. */
+  #processes(): Processes {
+    return {
+      self: { host: "sim", pid: 1, startedAt: this.name },
+      hasEnded: ({ startedAt }) => isDead(this.#simulation, startedAt),
     };
   }
 
