@@ -61,7 +61,7 @@ export type {
   WaitArm,
 } from "./model/run.ts";
 export type { StandardSchema } from "./model/schema.ts";
-export type { LimitOptions } from "./model/start-limits.ts";
+export { LIMIT_KINDS, type LimitOptions } from "./model/start-limits.ts";
 export type {
   Answer,
   ConsumePolicy,

@@ -72,6 +72,8 @@ export const BPMN_API: readonly ApiGroup[] = [
           unique: flag,
           startedBy: user,
           priority: data(5, "high"),
+          deadline: data("1 h"),
+          ttl: data(500),
         }),
       ),
       startByCondition: call(variables, options({ tags, businessKey: data("k-1") })),

@@ -15,6 +15,24 @@ const twoEvents = (gateway: string): string =>
   );
 
 describe.each(STORES)("starts of processes, on the store '%s'", (_name, openStore) => {
+  test("an instance and the instances that it calls fail at its deadline, and their tasks are cancelled", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const { bpmn, engine } = await open({});
+    const inner = documentOf(`<startEvent id="s"/><userTask id="t"/>${flows("s -> t")}`).replace('"p"', '"inner"');
+    await bpmn.deploy(inner);
+    await bpmn.deploy(documentOf(`<startEvent id="s"/><callActivity id="c" calledElement="inner"/>${flows("s -> c")}`));
+    const run = await bpmn.start("p", {}, { deadline: "1 hour", ttl: "1 minute" });
+    await world.advance("59 minutes");
+    expect(await run.status()).toBe("suspended");
+    const called = (await engine.list({ parent: run.id })).items.map(({ limits }) => limits?.deadlineAt);
+    expect(called).toEqual([(await engine.get(run.id))?.limits?.deadlineAt]);
+    await world.advance("2 minutes");
+    expect(await engine.get(run.id)).toMatchObject({ status: "failed", error: { code: "DEADLINE_EXCEEDED" } });
+    const statuses = (await engine.list({ parent: run.id })).items.map(({ status }) => status);
+    expect(["failed", "cancelled"]).toContain(statuses[0]);
+    await expect(bpmn.start("p", {}, { deadline: -1 })).rejects.toMatchObject({ code: "DURATION_INVALID" });
+  });
+
   test("a business key finds its instance and called instances, and a unique key is accepted once", async () => {
     const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
     const keys: Array<string | null> = [];

@@ -1,4 +1,4 @@
-import { kinds, optionTable, PawlError, type StartOptions } from "pawl";
+import { kinds, LIMIT_KINDS, type LimitOptions, optionTable, PawlError, type StartOptions } from "pawl";
 import type { Evaluate } from "../expressions.ts";
 import { checkValues, type Forms } from "../human/forms.ts";
 import type { Variables } from "../machine/state.ts";
@@ -8,7 +8,7 @@ import { type Expression, isEvent, type Process } from "../model/process.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { businessKeyTag, startedByTag, uniqueRunId } from "../program/topics.ts";
 
-export interface StartProcessOptions {
+export interface StartProcessOptions extends LimitOptions {
   /** Default: the latest published version. */
   readonly version?: number;
   readonly id?: string;
@@ -40,6 +40,7 @@ export const START_OPTIONS = optionTable<StartProcessOptions>("start", {
   startedBy: kinds.name,
   priority: PRIORITY,
   unique: kinds.flag,
+  ...LIMIT_KINDS,
 });
 
 /** Converts the options of a process start into those of the engine. */
