@@ -269,13 +269,6 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     breaks: "a run that crashed no worker is never poisoned",
   },
   {
-    name: "a worker that loads a run counts as idle",
-    file: "worker/session-loader.js",
-    find: "return this.#parts.sessions.isIdle && this.#loading.size === 0;",
-    replace: "return this.#parts.sessions.isIdle;",
-    breaks: "a run that crashed no worker is never poisoned",
-  },
-  {
     name: "a worker never counts as idle",
     file: "worker/suspect-group.js",
     find: "const idle = this.isReady || this.#isOverdue();",
