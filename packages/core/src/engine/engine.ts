@@ -13,7 +13,7 @@ import { type Explanation, explainRun } from "../operator/explain.ts";
 import type { ForkOptions } from "../operator/fork.ts";
 import { History } from "../operator/history.ts";
 import type { LocationMap, MigrateOptions, Migration } from "../operator/migrate.ts";
-import { startNextGeneration } from "../operator/next-generation.ts";
+import { hasFirstInput, startNextGeneration } from "../operator/next-generation.ts";
 import { type RecoveryReport, recoverNow } from "../operator/recover.ts";
 import type { RestartOptions } from "../operator/restart.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -433,15 +433,12 @@ export class Engine {
 
   /** Handles the start of a run whose id exists. */
   async #startExisting(requested: NewRun, onConflict: OnConflict): Promise<void> {
-    if (onConflict !== "restart") {
-      const run = await this.#worker.reader.get(requested.id);
+    const { reader } = this.#worker;
+    const next = onConflict === "restart" ? await startNextGeneration(this.#parts, requested) : null;
+    if (next?.kind !== "started") {
+      const run = next === null ? await reader.get(requested.id) : next.run;
       if (run === null) throw runNotFound(requested.id);
-      checkConflict(this.#codec, run, requested, { onConflict });
-      return;
-    }
-    const next = await startNextGeneration(this.#parts, requested);
-    if (next.kind === "open") {
-      checkConflict(this.#codec, next.run, requested, { onConflict, isFirst: next.isFirst });
+      checkConflict(this.#codec, run, requested, { onConflict, isFirst: await hasFirstInput(reader, run) });
       return;
     }
     this.#publisher.plain("run.started", requested);

@@ -92,7 +92,7 @@ export function checkConflict(
   codec: Codec,
   run: Run,
   requested: NewRun,
-  { onConflict, isFirst = run.generation === 0 }: { readonly onConflict: OnConflict; readonly isFirst?: boolean },
+  { onConflict, isFirst }: { readonly onConflict: OnConflict; readonly isFirst: boolean },
 ): void {
   if (onConflict !== "fail" && isSameStart(codec, run, requested, isFirst)) return;
   const other = run.workflow === requested.workflow ? "a different input" : `workflow ${run.workflow}`;

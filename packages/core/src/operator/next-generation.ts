@@ -3,6 +3,7 @@ import { endedGenerationId } from "../model/names.ts";
 import type { RewriteOp } from "../model/op.ts";
 import { isTerminal, type NewRun, type Run } from "../model/run.ts";
 import type { Post } from "../model/transition.ts";
+import type { Reader } from "../store/store.ts";
 import { type WholeRun, wholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
 import { seenOf } from "./rewind.ts";
@@ -13,10 +14,13 @@ const ATTEMPTS_MAX = 5;
 /** The ended journal is copied in one commit. */
 const RECORDS_MAX = 250_000;
 
-/** The answer to a restart: the run has started again, or it is open. `isFirst` if its input is that of its latest start. */
-export type NextGeneration =
-  | { readonly kind: "started" }
-  | { readonly kind: "open"; readonly run: Run; readonly isFirst: boolean };
+/** The answer to a restart: the run has started again, or it is open. */
+export type NextGeneration = { readonly kind: "started" } | { readonly kind: "open"; readonly run: Run };
+
+/** Whether the input of a run is that of its latest start. The first input of a run that has called `continueAs` is not stored. */
+export async function hasFirstInput(reader: Pick<Reader, "get">, { id, generation }: Run): Promise<boolean> {
+  return generation === 0 || (await reader.get(endedGenerationId(id, generation - 1))) !== null;
+}
 
 /**
  * Starts an ended run again under its id, as its next generation. The ended generation is copied to an id of its own in the same commit. If
@@ -24,22 +28,17 @@ export type NextGeneration =
  */
 export async function startNextGeneration(parts: ControlParts, start: NewRun): Promise<NextGeneration> {
   const { config, submit, worker } = parts;
-  let replaced: number | null = null;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const loaded = await worker.withRetry(() => config.store.load(start.id, 0));
     if (loaded === null) throw gone(start.id);
     const whole = wholeRun(loaded);
     const { run } = whole;
-    if (!isTerminal(run.status)) {
-      const isFirst = run.generation === 0 || (replaced !== null && run.generation === replaced + 1);
-      return { kind: "open", run, isFirst };
-    }
+    if (!isTerminal(run.status)) return { kind: "open", run };
     if (run.parent !== null) throw isChild(run.id, run.parent.runId);
     if (whole.records.length > RECORDS_MAX) throw isLarge(run.id, whole.records.length);
     const opId = config.world.random.id(config.store.now());
     const outcome = await submit(restartOp(whole, start, opId));
     if (outcome.kind === "done") return { kind: "started" };
-    replaced = run.generation;
   }
   throw new PawlError("RUN_BUSY", `run ${start.id} was not started again: it kept changing; try again`);
 }
