@@ -41,6 +41,7 @@ import {
   conditionalStart,
   START_OPTIONS,
   type StartProcessOptions,
+  startFormId,
   startRequest,
 } from "./deployment/start-process.ts";
 import {
@@ -52,6 +53,7 @@ import {
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import { historyOf, type ProcessHistory } from "./history/process-history.ts";
 import { recordsUpTo } from "./history/records-up-to.ts";
+import { schemaOfForm } from "./human/camunda-form.ts";
 import { FORMS, type Forms } from "./human/forms.ts";
 import { type HumanTasks, observedTasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
@@ -344,8 +346,17 @@ export class Bpmn {
         `process ${process} has no plain start event and no start condition is met; publish its start message, or pass variables that meet a condition`,
       );
     }
-    const parts = { forms: this.#forms, evaluate: this.#evaluate };
+    const forms = await this.#startForms(found.process, element);
+    const parts = { forms, evaluate: this.#evaluate };
     return await this.#begin(found, checkedInput(found.process, element, variables, parts), element, options);
+  }
+
+  /** The forms of the application, and the one that is deployed for the start event. */
+  async #startForms(process: Process, element: string | null): Promise<Forms> {
+    const id = startFormId(process, element);
+    if (id === null || Object.hasOwn(this.#forms, id)) return this.#forms;
+    const [text] = (await this.#resources.form(id, null))?.texts ?? [];
+    return text === undefined ? this.#forms : { ...this.#forms, [id]: schemaOfForm(text) };
   }
 
   /** Starts an instance of every process whose latest version has a conditional start event that the variables meet. */

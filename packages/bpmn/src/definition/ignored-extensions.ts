@@ -16,6 +16,7 @@ const WORK_ELEMENTS = "serviceTask sendTask scriptTask businessRuleTask intermed
 const WORK = words(WORK_ELEMENTS);
 const HANDLER = words(`${WORK_ELEMENTS} messageEventDefinition`);
 const USER_TASK = words("userTask");
+const WITH_FORM = words("userTask startEvent");
 const CALL = words("callActivity");
 const LOOP = words("multiInstanceLoopCharacteristics");
 const WITH_MESSAGE = words("message receiveTask sendTask messageEventDefinition intermediateCatchEvent boundaryEvent");
@@ -43,9 +44,9 @@ const ELEMENTS: Readonly<Record<string, ReadonlySet<string> | null>> = {
   assignmentDefinition: USER_TASK,
   taskSchedule: USER_TASK,
   priorityDefinition: USER_TASK,
-  formDefinition: USER_TASK,
-  formData: USER_TASK,
-  form: words("userTask startEvent"),
+  formDefinition: WITH_FORM,
+  formData: WITH_FORM,
+  form: WITH_FORM,
   // Those for other events are listed when they are read.
   executionListener: NODES,
   executionListeners: NODES,
@@ -74,9 +75,9 @@ const ATTRIBUTES: Readonly<Record<string, ReadonlySet<string> | null>> = {
   decisionRefBinding: words("businessRuleTask"),
   decisionRefVersion: words("businessRuleTask"),
   decisionRefVersionTag: words("businessRuleTask"),
-  formRef: USER_TASK,
-  formRefBinding: USER_TASK,
-  formRefVersion: USER_TASK,
+  formRef: WITH_FORM,
+  formRefBinding: WITH_FORM,
+  formRefVersion: WITH_FORM,
   correlationKey: WITH_MESSAGE,
   calledElementVersion: CALL,
   calledElementVersionTag: CALL,
@@ -91,9 +92,9 @@ const ATTRIBUTES: Readonly<Record<string, ReadonlySet<string> | null>> = {
   dueDate: USER_TASK,
   followUpDate: USER_TASK,
   description: USER_TASK,
-  formId: USER_TASK,
-  formKey: USER_TASK,
-  formSchema: USER_TASK,
+  formId: WITH_FORM,
+  formKey: WITH_FORM,
+  formSchema: WITH_FORM,
   versionTag: ONLY_PROCESS,
   errorCodeVariable: words("errorEventDefinition"),
   errorMessageVariable: words("errorEventDefinition"),

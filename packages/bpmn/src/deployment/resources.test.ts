@@ -131,6 +131,20 @@ describe.each(STORES)("deployed decisions and forms, on the store '%s'", (_name,
     expect(await ended(world, engine.run("p"))).toEqual({ n: 9 });
   });
 
+  test("a process is started only with variables that fit the deployed form of its start event", async () => {
+    const { open, world } = await site(await openStore(onTestFinished));
+    const { bpmn } = await open();
+    const xml = zeebe('<manualTask id="a"/>').replace(
+      '<startEvent id="s"/>',
+      '<startEvent id="s"><extensionElements><zeebe:formDefinition formId="ask"/></extensionElements></startEvent>',
+    );
+    await bpmn.deploy(xml, { strict: true });
+    expect(await ended(world, await bpmn.start("p", { n: 99 }))).toEqual({ n: 99 });
+    await bpmn.deployFiles([file("ask.form", form(10))]);
+    await expect(bpmn.start("p", { n: 11 })).rejects.toMatchObject({ code: "FORM_INVALID" });
+    expect(await ended(world, await bpmn.start("p", { n: 9 }))).toEqual({ n: 9 });
+  });
+
   test("a call uses the process of its deployment, or the latest one with a version tag", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();

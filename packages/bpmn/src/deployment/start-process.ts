@@ -4,7 +4,7 @@ import { checkValues, type Forms } from "../human/forms.ts";
 import type { Variables } from "../machine/state.ts";
 import { humanTaskOf, inputSchemaOf } from "../model/human-task.ts";
 import { PRIORITY_NAMES, type PriorityName, priorityNumber } from "../model/priority.ts";
-import { type Expression, isEvent, type Process } from "../model/process.ts";
+import { type Element, type Expression, isEvent, type Process } from "../model/process.ts";
 import type { ProcessInput } from "../program/process-input.ts";
 import { businessKeyTag, startedByTag, uniqueRunId } from "../program/topics.ts";
 
@@ -91,7 +91,7 @@ export function checkedInput(
   given: Variables,
   { forms, evaluate }: { readonly forms: Forms; evaluate(expression: Expression, variables: Variables): unknown },
 ): Variables {
-  const start = process.elements.get(element ?? process.scopes.get(process.id)?.starts[0] ?? "");
+  const start = startElement(process, element);
   if (start?.type !== "startEvent") return given;
   const { formId, formSchema, formDefaults } = humanTaskOf(start);
   const missing = formDefaults.filter(({ target }) => !Object.hasOwn(given, target));
@@ -102,6 +102,17 @@ export function checkedInput(
   const checked = schema === null ? filled : checkValues(`cannot start process ${process.id}`, schema, filled);
   const own = inputSchemaOf(start);
   return own === null ? checked : checkValues(`cannot start process ${process.id}`, own, checked);
+}
+
+/** The id of the form of a start event, if the model has it as a plain text. */
+export function startFormId(process: Process, element: string | null): string | null {
+  const start = startElement(process, element);
+  const formId = start?.type === "startEvent" ? humanTaskOf(start).formId : null;
+  return formId?.isStatic === true ? formId.text : null;
+}
+
+function startElement(process: Process, element: string | null): Element | undefined {
+  return process.elements.get(element ?? process.scopes.get(process.id)?.starts[0] ?? "");
 }
 
 /** Returns the start event that the caller chose. Throws `OPTION_INVALID` if the process has no such start event without a trigger. */
