@@ -213,6 +213,13 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     breaks: "a run that crashes its workers fails with POISONED",
   },
   {
+    name: "a release forgets the workers that a run has lost",
+    file: "rules/apply-state.js",
+    find: "? claimsAfterRelease(batch, next) : 0",
+    replace: "? 0 : 0",
+    breaks: "a run that crashes its workers is isolated, and fails with POISONED",
+  },
+  {
     name: "a poisoned run is not compensated",
     file: "rules/decide.js",
     find: "return compensate !== undefined && view",

@@ -83,12 +83,17 @@ function release(batch: Batch, next: HeadDraft, state: ReleasedState): void {
   }
   next.status = workingStatus(next);
   next.owner = null;
-  next.claims = 0;
+  next.claims = state.status === "released" ? claimsAfterRelease(batch, next) : 0;
   next.wakeAt = state.at;
   if (state.status === "released") runs.saveWait(next, null);
   else runs.saveOutcome(next, null);
   if (state.status === "reopened") runs.saveVersion(next);
   batch.wakeClaimable(next);
+}
+
+/** A worker that gives a run back did not crash, so its claim does not count. Earlier ones do, unless the run has made progress since. */
+function claimsAfterRelease({ tables }: Batch, head: HeadDraft): number {
+  return tables.journal.newestSeq(head) > head.claimSeq ? 0 : Math.max(0, head.claims - 1);
 }
 
 /** A resume withdraws the requests to pause that the run has not received. */

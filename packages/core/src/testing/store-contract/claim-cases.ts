@@ -304,7 +304,20 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a suspension or a release resets the claim count of a run",
+    name: "a release takes back its own claim, and keeps earlier ones unless the run has made progress",
+    run: async (t) => {
+      await suspects(t, "a", "b");
+      const epochs = new Map((await t.claim("v")).map(({ id, epoch }) => [id, epoch]));
+      const state = { status: "released", at: T0 } as const;
+      await t.applied(
+        append("a", { epoch: epochs.get("a") ?? 0, state }),
+        append("b", { epoch: epochs.get("b") ?? 0, records: [record(1)], state }),
+      );
+      t.expect([(await t.run("a")).claims, (await t.run("b")).claims]).toEqual([2, 0]);
+    },
+  },
+  {
+    name: "a suspension or a release resets the claim count of a run that lost no worker",
     run: async (t) => {
       await t.applied(create("a"), create("b"));
       await t.claim("v");

@@ -477,13 +477,19 @@ local function withdraw_pauses(h)
   end
 end
 
+-- A worker that gives a run back did not crash, so its claim does not count. Earlier ones do, unless the run has made progress since.
+local function claims_after_release(h)
+  return journal.newest(h) > h[CLAIM_SEQ] and 0 or math.max(0, h[CLAIMS] - 1)
+end
+
 local function release(h, state)
   leave_topics(h)
   if state.status ~= 'released' then withdraw_pauses(h) end
   if state.status == 'reopened' then
     h[ENDED_AT], h[UNDO], h[VERSION] = false, state.undo, state.version or h[VERSION]
   end
-  h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = working_status(h), false, 0, state.at
+  h[CLAIMS] = state.status == 'released' and claims_after_release(h) or 0
+  h[STATUS], h[OWNER], h[WAKE_AT] = working_status(h), false, state.at
   if state.status ~= 'released' then runs.set(h, 'o', '-') end
   runs.set_wait(h, false)
   wake_claimable(h)
