@@ -16,7 +16,8 @@ export type Trigger =
   | { readonly kind: "signal"; readonly name: string }
   | { readonly kind: "condition"; readonly when: Condition }
   /** A null code catches all codes. */
-  | { readonly kind: "error"; readonly code: string | null }
+  /** `failures`: it also catches technical failures. */
+  | { readonly kind: "error"; readonly code: string | null; readonly failures: boolean }
   | { readonly kind: "escalation"; readonly code: string | null }
   | { readonly kind: "cancel" };
 

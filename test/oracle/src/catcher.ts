@@ -5,11 +5,13 @@ export type Catcher =
   | { readonly kind: "boundary"; readonly node: Node; readonly boundary: BoundaryEvent }
   | { readonly kind: "handler"; readonly node: Node; readonly handler: Handler };
 
+export type Thrown = "error" | "escalation" | "failure";
+
 /**
  * The nearest handler, searched outward. Handlers of a scope come before its boundary events, an exact code before all codes. A
  * handler does not catch what is thrown inside it.
  */
-export function catcherOf(from: Node, kind: "error" | "escalation", code: string): Catcher | null {
+export function catcherOf(from: Node, kind: Thrown, code: string): Catcher | null {
   let inner: object | null = null;
   for (let node: Node | null = from; node !== null; node = node.parent) {
     if (isScope(node) && !node.part.isInterrupted) {
@@ -28,9 +30,10 @@ export function catcherOf(from: Node, kind: "error" | "escalation", code: string
 
 function bestOf<Item extends { readonly on: Trigger }>(
   items: readonly Item[],
-  kind: string,
+  kind: Thrown,
   code: string,
 ): Item | null {
+  if (kind === "failure") return items.find(({ on }) => on.kind === "error" && on.failures) ?? null;
   const catching = (wanted: string | null): Item | undefined =>
     items.find(({ on }) => on.kind === kind && "code" in on && on.code === wanted);
   return catching(code) ?? catching(null) ?? null;

@@ -240,13 +240,18 @@ function triggerText(on: Trigger): string {
     case "cancel":
       return definition(on.kind, null);
     case "error":
+      return definition(on.kind, on.code, on.failures ? ' pawl:catchFailures="true"' : "");
     case "escalation":
       return definition(on.kind, on.code);
   }
 }
 
-function definition(kind: "message" | "cancel" | "terminate" | "error" | "escalation", code: string | null): string {
-  return `<${kind}EventDefinition${code === null ? "" : ` ${kind}Ref="${code}"`}/>`;
+function definition(
+  kind: "message" | "cancel" | "terminate" | "error" | "escalation",
+  code: string | null,
+  more = "",
+): string {
+  return `<${kind}EventDefinition${code === null ? "" : ` ${kind}Ref="${code}"`}${more}/>`;
 }
 
 function conditionText({ variable, over }: Condition): string {

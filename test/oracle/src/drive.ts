@@ -195,9 +195,12 @@ class Drive {
       return;
     }
     if (how === "failed") {
-      this.#trace.push(`failed ${name}`);
-      this.#apply({ kind: "failed", location, message: "no", reason: "failed" });
-      if (node.part.kind === "work") node.part.incident = "failed";
+      // A missing handler is never caught.
+      const reason = name.length % 3 === 0 ? "noHandler" : "failed";
+      this.#trace.push(`failed ${name} ${reason}`);
+      this.#apply({ kind: "failed", location, message: "no", reason });
+      const isCaught = reason === "failed" && raise(this.#oracle, node, "failure", "");
+      if (!isCaught && node.part.kind === "work") node.part.incident = reason;
       return;
     }
     const code = this.#chance.pick(how === "threw" ? ERRORS : ESCALATIONS);

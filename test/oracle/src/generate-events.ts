@@ -34,7 +34,10 @@ function anyTrigger(generator: GeneratorState, interrupts: boolean): Trigger {
   const { chance } = generator;
   const kind = chance.weighted({ wait: 4, error: interrupts ? 4 : 0, escalation: 3 });
   const code = (codes: readonly string[]): string | null => (chance.roll(0.3) ? null : chance.pick(codes));
-  if (kind === "error") return { kind, code: code(ERRORS) };
+  if (kind === "error") {
+    const caught = code(ERRORS);
+    return { kind, code: caught, failures: caught === ERRORS[0] };
+  }
   if (kind === "escalation") return { kind, code: code(ESCALATIONS) };
   const trigger = waitTrigger(generator, false);
   const isCycle = trigger.kind === "timer" && !interrupts && chance.roll(0.6);

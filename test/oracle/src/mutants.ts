@@ -158,4 +158,22 @@ export const MUTANTS: readonly Mutant[] = [
     find: "addOwned(state, command.row, command.location); } for (const [name, count]",
     replace: "void command; } for (const [name, count]",
   },
+  {
+    name: "an error event catches technical failures although its model does not say so",
+    file: "throw-events.js",
+    find: 'trigger.kind === "error" && trigger.failures === true',
+    replace: 'trigger.kind === "error"',
+  },
+  {
+    name: "no error event catches technical failures",
+    file: "throw-events.js",
+    find: "events.find(catchesFailures) ?? null",
+    replace: "null",
+  },
+  {
+    name: "an error event catches the missing handler of a task",
+    file: "incoming-events.js",
+    find: 'event.reason !== "noHandler" && throwFailure',
+    replace: "throwFailure",
+  },
 ];

@@ -1,5 +1,5 @@
 import type { Block, BoundaryEvent, Handler } from "./block.ts";
-import { catcherOf } from "./catcher.ts";
+import { catcherOf, type Thrown } from "./catcher.ts";
 import { flattened, takeEntries } from "./compensation.ts";
 import {
   all,
@@ -76,8 +76,8 @@ export function undoNext(oracle: OracleState, node: Node): void {
   }
 }
 
-/** Throws an error or escalation to its nearest handler. False if there is none. */
-export function raise(oracle: OracleState, from: Node, kind: "error" | "escalation", code: string): boolean {
+/** Throws an error, an escalation or a technical failure to its nearest handler. False if there is none. */
+export function raise(oracle: OracleState, from: Node, kind: Thrown, code: string): boolean {
   const catcher = catcherOf(from, kind, code);
   if (catcher === null) return false;
   if (catcher.kind === "boundary") fireBoundary(oracle, catcher.node, catcher.boundary);

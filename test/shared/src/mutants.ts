@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +21,7 @@ export interface Catch {
 }
 
 const NAME_WIDTH = 72;
+const MODULES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 
 /** The folder with the built code of `packages/<name>`. */
 export function builtPackage(name: string): string {
@@ -50,6 +51,8 @@ function plant(mutant: Mutant, built: string): string {
   const copy = join(folder, "dist");
   cpSync(built, copy, { recursive: true, filter: (path) => !path.endsWith(".map") && !path.endsWith(".d.ts") });
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  // The copy imports the packages that the original imports.
+  symlinkSync(MODULES, join(folder, "node_modules"), "dir");
   writeFileSync(join(copy, mutant.file), mutatedText(mutant, copy));
   return folder;
 }
