@@ -22,6 +22,8 @@ export type StoreAction =
   | { readonly kind: "advance"; readonly ms: number };
 
 const RUN_IDS = 24;
+/** More than the runs of a test. */
+const LIMIT_MAX = 1_000;
 const WORKERS = ["w0", "w1", "w2"] as const;
 const WORKFLOWS = ["order", "ship"] as const;
 const REFS = WORKFLOWS.flatMap((name) => [1, 2, 3].map((version) => ({ name, version })));
@@ -59,7 +61,7 @@ export class StoreActions {
       if (this.#chance(0.1)) this.#planned = this.#losses(request);
       return {
         kind: "claim",
-        request: this.#chance(0.5) ? request : { ...request, suspects: this.#suspectLimit() },
+        request: this.#chance(0.5) ? request : this.#withSuspects(request),
       };
     }
     if (roll < 0.87) return await this.#heartbeat(store);
@@ -73,8 +75,13 @@ export class StoreActions {
   #losses(request: ClaimRequest): StoreAction[] {
     return Array.from({ length: this.#upTo(4) }).flatMap(() => [
       { kind: "retire", worker: request.worker },
-      { kind: "claim", request: { ...request, suspects: this.#suspectLimit() } },
+      { kind: "claim", request: this.#withSuspects(request) },
     ]);
+  }
+
+  /** Of more due runs than the limit, a store may read some only, and so count fewer suspects that were freed together. */
+  #withSuspects(request: ClaimRequest): ClaimRequest {
+    return { ...request, limit: LIMIT_MAX, suspects: this.#suspectLimit() };
   }
 
   #suspectLimit(): SuspectLimit {
